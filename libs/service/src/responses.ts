@@ -72,8 +72,8 @@ export function sendRefusal(
   logRefusal(request, error, refusal)
   const retryAfter = refusal.retryAfter ?? (status === 503 ? faultRetrySeconds : undefined)
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
-  // RFC 9110, 11.6.1: a 401 must name the method of authentication.
-  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  // RFC 9110, 11.6.1: a 401 must name the method of authentication. Slack's form has another status, but the gateway must see the refusal.
+  if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
   // RFC 6750, 3.1.
   if (refusal.code === 'insufficient_scope') reply.header('www-authenticate', 'Bearer error="insufficient_scope"')
   // Fastify closes the connection after every body that it refuses, in case more of the body follows.

@@ -410,6 +410,30 @@ describe('rate limit', () => {
     await expectLimit(0, [gateway], '/config.json')
   })
 
+  test('calls of Slack’s web API count for the user of a token that the service has accepted', async () => {
+    const userId = randomUUID()
+    const newToken = () => `Bearer ${createApiToken({ tokenId: randomUUID(), userId }).token}`
+    const [good, ended, forged] = [newToken(), newToken(), newToken()]
+    const isLive = new Set([good, ended])
+    const upstream = await startUpstream(({ headers }, response) => {
+      const isAccepted = isLive.has(headers.authorization!)
+      response.writeHead(200, isAccepted ? { 'x-oauth-scopes': 'read' } : { 'www-authenticate': 'Bearer' })
+      response.end(JSON.stringify({ ok: isAccepted }))
+    })
+    const keys = { url: redis.url, keyPrefix: 'slack:' }
+    const settings = { redis: keys, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 6 } }
+    const gateway = await startGateway({ integrations: [upstream.url], auth: [upstream.url] }, settings)
+    const path = '/slack/api/auth.test'
+    for (const authorization of [good!, ended!])
+      expect(await statusesOf([gateway.url + path], { authorization })).toEqual([200])
+    isLive.delete(ended)
+    // This call finds out that the token has ended.
+    expect(await statusesOf([gateway.url + path], { authorization: ended! })).toEqual([200])
+    await expectLimit(2, [gateway], path, { authorization: good! })
+    await expectLimit(3, [gateway], path, { authorization: forged! })
+    await expectLimit(0, [gateway], path, { authorization: ended! })
+  })
+
   test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is unavailable', async () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }

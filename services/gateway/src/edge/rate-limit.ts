@@ -29,10 +29,10 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
 }
 
 /**
- * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session,
- * and by address everywhere else. Requests with the token of an ended session count for the address. The gateway learns
- * of the end from the first 401 response. An API token counts for its address until a service has accepted it once. Health
- * checks and the files of the web client do not count: people of one office share an address. While Redis is unavailable,
+ * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session
+ * and for Slack's web API, and by address everywhere else. Requests with the token of an ended session count for the
+ * address. The gateway learns of the end from the first response that refuses the token. An API token counts for its
+ * address until a service has accepted it once. Health checks and the files of the web client do not count: people of one office share an address. While Redis is unavailable,
  * nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
@@ -82,8 +82,9 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     return reply.header('cache-control', 'no-store').redirect(`${deps.config.auth.appUrl}/?${query}`)
   })
 
-  app.addHook('onResponse', async (request, { statusCode }) => {
-    const claims = statusCode === 401 ? people.get(request) : undefined
+  app.addHook('onResponse', async (request, reply) => {
+    const isRefused = reply.statusCode === 401 || reply.getHeader('www-authenticate') === tokenRefused
+    const claims = isRefused ? people.get(request) : undefined
     if (!claims) return
     ended.set(claims.sessionId, true)
     people.delete(request)
@@ -103,7 +104,8 @@ const isHealth = (url: string) => /^\/health(\/|\?|$)/.test(url)
 async function claimsOf(request: FastifyRequest, { tokens }: Deps): Promise<FastifyRequest['claims'] | undefined> {
   const { url, config } = request.routeOptions
   const isStream = url === '/events'
-  if (request.is404 || (config.access === 'none' && !isStream)) return undefined
+  const isSlackCall = url === slackCalls
+  if (request.is404 || (config.access === 'none' && !isStream && !isSlackCall)) return undefined
   const token = isStream && !request.headers.authorization ? tokenInQuery : bearerToken
   try {
     return await tokens.verifyAccess(token(request))
@@ -111,5 +113,11 @@ async function claimsOf(request: FastifyRequest, { tokens }: Deps): Promise<Fast
     return undefined
   }
 }
+
+/** The header `www-authenticate` of a response that refuses the token. Slack's web API refuses it with the status 200. */
+export const tokenRefused = 'Bearer'
+
+/** The route of Slack's web API. A token in its arguments is not read here, so such a call counts for the address. */
+const slackCalls = '/slack/api/:method'
 
 const tokenInQuery = ({ query }: FastifyRequest) => String((query as { token?: unknown }).token ?? '')

@@ -11,8 +11,8 @@ export interface ForwardParts {
   replica: Replica
   /** The connections to use. */
   pool: keyof Pools
-  /** Called with the status when the response begins. */
-  onStatus: (status: number) => void
+  /** Called with the status and the raw headers when the response begins. */
+  onHead: (status: number, headers: readonly Buffer[]) => void
 }
 
 export type ForwardOutcome =
@@ -30,7 +30,7 @@ export type ForwardOutcome =
  * hold the connection. When one side closes, the other is closed too. A replica that stops answering counts as closed.
  */
 export function forwardRequest(
-  { replica, pool, onStatus }: ForwardParts,
+  { replica, pool, onHead }: ForwardParts,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
 ): Promise<ForwardOutcome> {
@@ -66,8 +66,9 @@ export function forwardRequest(
       onResponseStart(controller, status) {
         if (status < 200) return
         hasBegun = true
-        onStatus(status)
-        sendHead(reply, status, { headers: controller.rawHeaders as Buffer[], isStream })
+        const headers = controller.rawHeaders as Buffer[]
+        onHead(status, headers)
+        sendHead(reply, status, { headers, isStream })
       },
       onResponseData(controller, chunk) {
         if (raw.writableEnded) return controller.abort(new ClientLeft())

@@ -64,7 +64,8 @@ export function responseHeaders(raw: readonly Buffer[], reply: FastifyReply): Ou
   return headers
 }
 
-function valueNamed(raw: readonly Buffer[], wanted: string): string | undefined {
+/** The value of a raw header; undefined when there is none. The name must be in lower case. */
+export function valueNamed(raw: readonly Buffer[], wanted: string): string | undefined {
   for (let index = 0; index < raw.length; index += 2) {
     if (raw[index]!.length === wanted.length && raw[index]!.toString('latin1').toLowerCase() === wanted) {
       return raw[index + 1]!.toString('latin1')

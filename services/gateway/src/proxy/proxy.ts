@@ -3,9 +3,10 @@ import { ApiError, limits, unavailable } from '@parley/contract'
 import { type Deps, timeoutWhileAwake } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
+import { tokenRefused } from '../edge/rate-limit.ts'
 import { isEventStream, type RoutedService, type Row, routedServices } from '../routing-table.ts'
 import { forwardRequest } from './forward-request.ts'
-import { requestHeaders } from './headers.ts'
+import { requestHeaders, valueNamed } from './headers.ts'
 import type { Pools } from './replica.ts'
 import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
 import { type RequestBody, readRequestBody } from './request-body.ts'
@@ -45,10 +46,10 @@ export function createProxy(
     const body = await readRequestBody(request.raw, { limit, isUpload })
     const pool = isEventStream(row) ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
     const options = dispatchOptionsOf(request, body, pool)
-    const onStatus = noteGenuineToken(request)
+    const onHead = row.refusals === 'slack' ? noteSlackToken(request, reply) : noteGenuineToken(request)
     const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].candidates()) {
-      const outcome = await forwardRequest({ replica, pool, onStatus }, options, reply)
+      const outcome = await forwardRequest({ replica, pool, onHead }, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
@@ -67,6 +68,14 @@ export function createProxy(
     ({ claims }: FastifyRequest) =>
     (status: number) => {
       if (claims && status < 300) tokens.noteGenuine(claims)
+    }
+
+  /** As `noteGenuineToken` for Slack's web API, whose status says nothing about the token. Its headers do. */
+  const noteSlackToken =
+    ({ claims }: FastifyRequest, reply: FastifyReply) =>
+    (_status: number, headers: readonly Buffer[]) => {
+      if (claims && valueNamed(headers, 'x-oauth-scopes') !== undefined) tokens.noteGenuine(claims)
+      if (valueNamed(headers, 'www-authenticate') === tokenRefused) reply.header('www-authenticate', tokenRefused)
     }
 
   /** Requests this path from every replica. Resolves with the first 200 response, and rejects when there is none. */

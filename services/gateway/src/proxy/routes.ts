@@ -46,6 +46,13 @@ export const proxiedRoutes =
       request.claims = await tokens.verifyAccess(typeof token === 'string' ? token : bearerToken(request))
     }
 
+    /** Reads the token for the rate limit. The service decides about it, and also takes a token in the arguments of a call. */
+    const readSlackToken = async (request: FastifyRequest) => {
+      const read = async () => tokens.verifyAccess(bearerToken(request))
+      const claims = await read().catch(() => undefined)
+      if (claims) request.claims = claims
+    }
+
     distinguishPages(app)
     const hasWeb = config.gateway.upstreams.web.length > 0
     for (const row of routingTable) {
@@ -61,6 +68,7 @@ export const proxiedRoutes =
         schema: { hide: true },
         ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
+        ...(row.refusals === 'slack' && { onRequest: readSlackToken }),
         ...(row.refusals && { errorHandler: refuseAs(formOf[row.refusals]) }),
         async handler(request, reply) {
           if (isEventStream(row)) streams.add(reply.raw, clientOf(request))

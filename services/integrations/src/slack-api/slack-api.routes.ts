@@ -62,14 +62,18 @@ export const slackApiRoutes =
       url: '/slack/api/:method',
       schema: CallMethod,
       config: { access: 'none' },
-      async handler(request) {
+      async handler(request, reply) {
         const { method: name } = request.params as { method: string }
         const args = argumentsOf(request)
         if (name === 'api.test') return testApi(args)
         const method = Object.hasOwn(methods, name) ? methods[name] : undefined
         if (!method) throw slackRefusal('unknown_method', `Parley has no method ${name}`, { req_method: name })
         const token = tokenOf(request, args)
-        const caller = await findCaller(deps.db, await deps.tokens.verifyAccess(token), deps.clock())
+        const claims = await deps.tokens.verifyAccess(token)
+        const caller = await findCaller(deps.db, claims, deps.clock())
+        deps.tokens.noteGenuine(claims)
+        // The gateway sees by this header, which Slack has too, that the token is genuine.
+        reply.header('x-oauth-scopes', (caller.scopes ?? ['read', 'write']).join(','))
         return { ok: true, ...(await method({ deps, args, caller, ask: createAsk(call, token, request.id), token })) }
       },
     })
