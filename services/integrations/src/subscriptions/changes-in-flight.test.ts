@@ -90,3 +90,18 @@ describe('a subscription with a new address', () => {
     expect(await stored(id)).toMatchObject({ attempts: 0, failingSince: null, retryAt: null })
   })
 })
+
+test('a change and a deletion in the same millisecond both take effect', async () => {
+  const [receiver, witness] = [await receives(), await receives()]
+  const { id } = await subscribes(receiver.url)
+  await subscribes(witness.url)
+  environment.stopClock()
+  expect(await bot.put(`/subscriptions/${id}`, { channelIds: [] })).toMatchObject({ status: 200 })
+  await looksForChanges()
+  expect(await bot.delete(`/subscriptions/${id}`)).toMatchObject({ status: 200 })
+  await looksForChanges()
+  await saysInOrder('after the deletion')
+  await eventually(() => expect(witness.contents()).toEqual(['after the deletion']))
+  await looksForChanges()
+  expect(receiver.contents()).toEqual([])
+})

@@ -98,7 +98,11 @@ export async function changeSubscription(
     const startsAnew = body.isPaused === false || (url !== undefined && url !== before.url)
     return trx
       .updateTable('subscriptions')
-      .set({ ...changes, ...(startsAnew && { attempts: 0, failingSince: null, retryAt: null }), updatedAt: now })
+      .set({
+        ...changes,
+        ...(startsAnew && { attempts: 0, failingSince: null, retryAt: null }),
+        updatedAt: timeOfChange(now, before),
+      })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
@@ -115,12 +119,17 @@ export async function deleteSubscription(
   const now = clock()
   await db.transaction().execute(async (trx) => {
     await keepAccess(trx, { caller, botId, now })
-    if (!(await lockSubscription(trx, id))) throw notFound('subscription')
-    await trx.updateTable('subscriptions').set({ deletedAt: now, updatedAt: now }).where('id', '=', id).execute()
+    const before = await lockSubscription(trx, id)
+    if (!before) throw notFound('subscription')
+    const updatedAt = timeOfChange(now, before)
+    await trx.updateTable('subscriptions').set({ deletedAt: now, updatedAt }).where('id', '=', id).execute()
     const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
     await audit(trx, { action: 'subscription.delete', ...target, ip })
   })
 }
+
+/** The deliverer recognises a change by its time, so two changes in one millisecond need two times. */
+const timeOfChange = (now: number, { updatedAt }: SubscriptionRow) => Math.max(now, updatedAt + 1)
 
 /** @throws ApiError 400 when the address does not expect Slack's events, or the bot has no signing secret. */
 const verifySlackUrl = async (deps: ChangeDeps, url: string, botId: string) =>
