@@ -163,6 +163,8 @@ describe('the files API for @slack/web-api', () => {
       wordOf(slack.apiCall('files.completeUploadExternal', { files, channel_id: environment.channel.open.id, ...more }))
     for (const files of [{}, [], ['x'], [{ id: 7 }], Array.from({ length: 51 }, (_, n) => ({ id: `${n}` }))])
       expect(await complete(files)).toBe('invalid_arguments')
+    const refused = await slack.apiCall('files.completeUploadExternal', { files: {} }).catch(({ data }) => data)
+    expect(refused.details).toBe('files must be a list of 1 to 50 files with an id')
     const { id } = await announce('never.txt', samples.txt)
     expect(await complete([{ id }])).toBe('file_not_found')
     expect(await wordOf(slack.files.info({ file: id }))).toBe('file_not_found')

@@ -80,10 +80,13 @@ export async function fileInfo(call: SlackCall) {
 }
 
 function fileIdsOf(files: unknown): string[] {
-  if (!Array.isArray(files) || files.length === 0 || files.length > limits.attachments)
-    throw slackRefusal('invalid_arguments')
+  const refusal = slackRefusal(
+    'invalid_arguments',
+    `files must be a list of 1 to ${limits.attachments} files with an id`,
+  )
+  if (!Array.isArray(files) || files.length === 0 || files.length > limits.attachments) throw refusal
   const ids = files.map((file) => (typeof file === 'object' && file !== null ? file.id : undefined))
-  if (!ids.every((id) => typeof id === 'string')) throw slackRefusal('invalid_arguments')
+  if (!ids.every((id) => typeof id === 'string')) throw refusal
   return [...new Set<string>(ids)]
 }
 

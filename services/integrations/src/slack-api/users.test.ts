@@ -1,6 +1,7 @@
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import type { WebClient } from '@slack/web-api'
+import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { slackClient, wordOf } from './slack-client.testing.ts'
 
@@ -17,6 +18,17 @@ describe('the users methods for @slack/web-api', () => {
     const { user } = await slack.users.lookupByEmail({ email: 'BOB@example.com' })
     expect(user).toMatchObject({ id: bob.id, name: bob.userName })
     expect(await wordOf(slack.users.lookupByEmail({ email: 'bob@example' }))).toBe('users_not_found')
+  })
+
+  test('lists a thousand people without a limit', async () => {
+    await sql`
+      insert into users (id, user_name, user_name_key, user_name_skeleton, email, auto_joined, created_at)
+      select gen_random_uuid(), name, name, name, name || '@example.org', true, 1
+      from (select 'one of many ' || n as name from generate_series(1, 1000) n) names`.execute(environment.deps.db)
+    const first = await slack.users.list({})
+    expect(first.members).toHaveLength(1_000)
+    const { members } = await slack.users.list({ cursor: first.response_metadata!.next_cursor! })
+    expect(members!.length).toBeGreaterThan(0)
   })
 
   test('people have their full names, and deactivated ones are deleted', async () => {

@@ -4,12 +4,12 @@ import { slackRefusal } from '@parley/service'
 import { asSlackUser } from '../slack-objects/slack-objects.ts'
 import { numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 
-/** `users.list` */
+/** `users.list`. Without `limit` Slack returns all people, so the page is as large as possible. */
 export async function listUsers({ ask, args }: SlackCall) {
   const after = readCursor(args)
   const query = new URLSearchParams({
     order: 'id',
-    limit: String(numberOf(args, 'limit', { fallback: 200, most: 1_000 })),
+    limit: String(numberOf(args, 'limit', { fallback: limits.peoplePageSize, most: limits.peoplePageSize })),
     ...(after !== undefined && { after }),
   })
   const { users, hasMore } = await ask(
