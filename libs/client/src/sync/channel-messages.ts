@@ -39,7 +39,7 @@ export function createChannelMessages(
   const timelines = () => [top, ...threads.values()]
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
-    timelineOf(threadId)?.has(seq) === true ||
+    timelineOf(threadId)?.isLoaded(seq) === true ||
     (threadId === null && ((arePinsWanted && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
