@@ -1,7 +1,7 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
 import { type Changes, createChanges } from '../store/changes.ts'
 import { type Anchor, type AnchoredTimeline, createAnchoredTimeline, type FetchedPage } from './anchored-timeline.ts'
-import type { WithCurrentName } from './places.ts'
+import type { WithCurrentName } from './people.ts'
 
 /** The responses to the requests for one channel. */
 export interface Fetched {
