@@ -92,10 +92,10 @@ export function createClient({
     const prepared = prepare(baseUrl, operation, input)
     if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
     const author = session.author()
-    const carriesOwnToken = input.token !== undefined || isOpen(operation)
+    const needsNoSession = input.token !== undefined || isOpen(operation)
     for (let tries = 0; ; tries++) {
       try {
-        const response = await (carriesOwnToken
+        const response = await (needsNoSession
           ? send(prepared, input)
           : session.authorized((token) => send(prepared, { ...input, token }), author))
         return await read(operation, response)
