@@ -19,7 +19,8 @@ interface ProgressParts {
 
 /** Stores what the process with the lease has delivered. */
 export function createProgress({ db, holder, epoch, subscribers, reading }: ProgressParts) {
-  const attempted: SubscriptionDeliveryRow[] = []
+  /** The deliveries that are not stored yet. */
+  const deliveries: SubscriptionDeliveryRow[] = []
   let idleAt = performance.now()
 
   /** Stores the deliveries and the new positions. Positions of idle subscriptions are stored once a minute, and with `all`. */
@@ -37,16 +38,16 @@ export function createProgress({ db, holder, epoch, subscribers, reading }: Prog
         generation: subscriber.generation,
         pos: reading.positionToStore(subscriber),
       }))
-    const deliveries = attempted.splice(0)
-    if (deliveries.length > 0) await insertDeliveries(db, deliveries)
+    const unstored = deliveries.splice(0)
+    if (unstored.length > 0) await insertDeliveries(db, unstored)
     if (reached.length === 0) return
     await updatePositions(db, holder, epoch, reached)
     for (const { subscriber, pos } of reached) noteStored(subscriber, pos)
   }
 
   return {
-    /** Deliveries are added here. The next `store` stores them. */
-    attempted,
+    /** New deliveries are added to this list. The next `store` stores them. */
+    deliveries,
     store,
   }
 }
