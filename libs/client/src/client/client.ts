@@ -62,6 +62,7 @@ export interface Client {
   openStream(handlers: StreamHandlers, options?: StreamOptions): EventStream
   /** Opens an event stream that shares one connection with the other tabs of `joinTabs`. */
   openSharedStream(tabs: Tabs, handlers: StreamHandlers, options?: StreamOptions): EventStream
+  /** Whether the session has ended, by itself or by `signOut`. */
   isSignedOut(): boolean
 }
 

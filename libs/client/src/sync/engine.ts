@@ -228,6 +228,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     ready: listLoader.ready,
     /** Resolves once the stored data are loaded, or when there are none. */
     restored: restored.promise,
+    /** The position at which the stream would resume. Undefined until it has one. */
     get cursor() {
       return stream?.cursor
     },
@@ -253,14 +254,15 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       people: { client, lists, eventLog, closing: closing.signal, version: listLoader.generation },
     }),
 
-    /** Queues a message. Resolves once it is stored, and then it will be sent. */
+    /** Queues a message. Resolves with its entry once it is stored, and then it will be sent. @throws when it cannot be stored. */
     async send(message: { channelId: string; parentId?: string; body: MessageBody }) {
       // When the author is known, this does not wait for `started`, because the page may be closed before the store is open.
       if (options.userId === undefined) await started
       return outbox.send(message)
     },
-    /** Sends a refused message again. */
+    /** Sends a refused message again, with a new id. */
     retry: outbox.retry,
+    /** Removes a message from the outbox. If it is being sent, it may still reach the server. */
     discard: outbox.discard,
 
     /** Reconnects and retries immediately, because the network is back or the page is visible again. */

@@ -25,6 +25,7 @@ type ConversationFacts = Conversation & ChannelPreferences & { lastMessageAt: nu
 type Facts = ChannelFacts | ConversationFacts
 /** A channel with the read state of the person. */
 export type KnownChannel = ChannelFacts & ReadState
+/** A conversation with the read state of the person. */
 export type KnownConversation = ListedConversation
 type Counted = Pick<KnownChannel, 'isMuted' | 'unreadCount' | 'mentionCount'>
 

@@ -47,7 +47,7 @@ export function createViews({ lists, channels, outboxEntries, started, ...parts 
     users: lists.users,
     /** Key `user:<id>`. */
     user: lists.user,
-    /** Loads the people of these ids who are not loaded yet. */
+    /** Loads the people of these ids who are not loaded yet. Ids of nobody are ignored. @throws RequestFailed */
     loadUsers: (ids: readonly string[]) => importPeopleLoader().then((loader) => loader?.load(ids)),
     /** Sorted by name. Key `channels`: the order, the number or a favourite has changed. For a single channel: key `place:<id>`. */
     channels: lists.channels,
@@ -106,27 +106,30 @@ export function createViews({ lists, channels, outboxEntries, started, ...parts 
       await openAt(channelId, seq === undefined ? 'newest' : { seq })
       return seq
     },
+    /** Loads the pinned messages of a channel, and keeps them up to date. @throws RequestFailed */
     async openPins(channelId: string) {
       await started
       await channels.openPins(channelId)
     },
-    /** Loads the newest replies of a thread, and its parent. */
+    /** Loads the newest replies of a thread and its parent, and keeps them up to date. @throws RequestFailed */
     openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
+    /** Forgets the replies of a thread. Call it when the thread is not shown any more. */
     closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
     /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
     closePlace: channels.close,
 
-    /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
+    /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. @throws RequestFailed */
     loadOlder: channels.loadOlder,
-    /** Fetches the page after the newest message of a window that does not reach the newest messages yet. */
+    /** Fetches the page after the newest message of a window that does not reach the newest messages yet. @throws RequestFailed */
     loadNewer: channels.loadNewer,
     /** Forgets the oldest messages when more than this number are loaded. They are fetched again when they are needed. */
     trimMessages: channels.trim,
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
     outbox: outboxEntries.list,
-    /** The channels and conversations that have such messages, also those that the person has lost. Key `outbox`. */
+    /** The ids of the channels and conversations that have such messages, also those that the person has lost. Key `outbox`. */
     outboxIds: outboxEntries.channelIds,
+    /** The number of such messages. */
     outboxSize: outboxEntries.size,
   }
 }
