@@ -62,6 +62,7 @@ export interface Client {
   openStream(handlers: StreamHandlers, options?: StreamOptions): EventStream
   /** Opens an event stream that shares one connection with the other tabs of `joinTabs`. */
   openSharedStream(tabs: Tabs, handlers: StreamHandlers, options?: StreamOptions): EventStream
+  /** Whether the session has ended, by itself or by `signOut`. */
   isSignedOut(): boolean
 }
 
@@ -92,10 +93,10 @@ export function createClient({
     const prepared = prepare(baseUrl, operation, input)
     if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
     const author = session.author()
-    const carriesOwnToken = input.token !== undefined || isOpen(operation)
+    const needsNoSession = input.token !== undefined || isOpen(operation)
     for (let tries = 0; ; tries++) {
       try {
-        const response = await (carriesOwnToken
+        const response = await (needsNoSession
           ? send(prepared, input)
           : session.authorized((token) => send(prepared, { ...input, token }), author))
         return await read(operation, response)

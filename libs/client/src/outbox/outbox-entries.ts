@@ -15,7 +15,8 @@ export type OutboxEntries = ReturnType<typeof createOutboxEntries>
 /** The entries of the outbox as this tab shows them, and as they are stored for all tabs. Entries of another person are left out. */
 export function createOutboxEntries({ store, tabs, changes, userId }: OutboxEntriesParts) {
   const entries = new Map<string, OutboxEntry>()
-  const lists = new Map<string, readonly OutboxEntry[]>()
+  /** The results of `list`, by channel or conversation, until an entry changes. */
+  const sortedLists = new Map<string, readonly OutboxEntry[]>()
   /** The ids of removed entries. A read of the store that began earlier must not add them again. */
   const removed = new Set<string>()
   /** The ids of entries whose newest state is not stored yet. */
@@ -26,7 +27,7 @@ export function createOutboxEntries({ store, tabs, changes, userId }: OutboxEntr
   const notifyTabs = () => tabs.post('outbox', 'changed')
 
   function touch({ channelId }: OutboxEntry) {
-    lists.delete(channelId)
+    sortedLists.delete(channelId)
     changes.touch(`outbox:${channelId}`)
     changes.touch('outbox')
   }
@@ -47,11 +48,11 @@ export function createOutboxEntries({ store, tabs, changes, userId }: OutboxEntr
   /** The entries of a channel or conversation and of its threads, in the order in which they will be sent. */
   function list(channelId: string): readonly OutboxEntry[] {
     const sorted =
-      lists.get(channelId) ??
+      sortedLists.get(channelId) ??
       [...entries.values()]
         .filter((entry) => entry.channelId === channelId)
         .sort((one, next) => one.createdAt - next.createdAt || (one.id < next.id ? -1 : 1))
-    lists.set(channelId, sorted)
+    sortedLists.set(channelId, sorted)
     return sorted
   }
 

@@ -7,7 +7,9 @@ export type Operation = keyof Routes
 /** The body of the response, parsed. */
 export type ResponseOf<O extends Operation> = Routes[O]['response']
 
+/** A channel as the list of channels has it, with what the person has read and set. */
 export type ListedChannel = ResponseOf<'GET /channels'>['channels'][number]
+/** A conversation as the list of conversations has it. */
 export type ListedConversation = ResponseOf<'GET /conversations'>['conversations'][number]
 /** The content of a message. Its text may be empty only if it has attachments or images. */
 export type MessageBody = Routes['POST /channels/:channelId/messages']['body']

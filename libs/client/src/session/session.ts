@@ -80,7 +80,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     if (pair && pair.accessToken !== refused) return pair
     if (!pair?.refreshToken && !tokens.isCookie) throw end()
 
-    // Safe to repeat: for a minute, the server exchanges the same refresh token for the same new one.
+    // The request may be repeated: for a minute, the server exchanges the same refresh token for the same new one.
     for (let tries = 0; ; tries++) {
       const result = await requestTokens(pair?.refreshToken).catch((error: RequestFailed) => error)
       if (signInsBefore !== signIns) throw endOfSession()

@@ -43,6 +43,7 @@ export interface StoredState {
   webhooks: ListedWebhook[]
 }
 
+/** What a store returns at the next start. */
 export interface Stored {
   state: StoredState
   records: Record<Table, Map<string, unknown>>

@@ -69,16 +69,20 @@ export const openEventStream = (
 export function openRawStream(
   { baseUrl, session, fetch }: StreamContext,
   handlers: RawHandlers,
-  { cursor, silenceMs = 60_000, scope, presence }: StreamOptions = {},
+  { cursor, silenceMs = 60_000, scope, presence }: StreamOptions,
 ): EventStream {
   const seen = createSeenIds()
   let watched: readonly string[] = []
+  /** The calls of `watch` that wait for the new connection. */
   const watchWaiters: (() => void)[] = []
+  /** Whether the connection must be opened again, because other channels are watched. */
   let isWatchChanged = false
   let closed = false
   let failures = 0
   let retryMs = usualRetryMs
-  let current = new AbortController()
+  /** Ends the open connection, or the pause before the next one. */
+  let interruption = new AbortController()
+  /** Whether the stream waits to reconnect. */
   let isWaiting = false
 
   async function run() {
@@ -89,10 +93,10 @@ export function openRawStream(
       if (session.isSignedOut()) return handlers.onSignedOut?.()
       const waitMs = waitAfter(failure)
       failures++
-      current = new AbortController()
+      interruption = new AbortController()
       callHandler(() => handlers.onLost?.(failure, waitMs))
       isWaiting = true
-      await pause(waitMs, current.signal)
+      await pause(waitMs, interruption.signal)
       isWaiting = false
     }
   }
@@ -107,7 +111,7 @@ export function openRawStream(
   /** Opens a connection and passes its events to the handlers until it ends. Returns the reason of the end. */
   async function readUntilLost(): Promise<Error> {
     const connection = new AbortController()
-    current = connection
+    interruption = connection
     isWatchChanged = false
     // One interval checks for silence. A timer for each chunk would be too slow, because thousands of chunks may come each second.
     let receivedAt = Date.now()
@@ -191,7 +195,7 @@ export function openRawStream(
       return cursor
     },
     wake() {
-      if (isWaiting) current.abort()
+      if (isWaiting) interruption.abort()
     },
     watch(channelIds) {
       const next = [...new Set(channelIds)].sort().slice(-maxWatched)
@@ -201,13 +205,13 @@ export function openRawStream(
       if (!isSame) {
         watched = next
         isWatchChanged = true
-        current.abort(new Error('Other channels are watched'))
+        interruption.abort(new Error('Other channels are watched'))
       }
       return opened
     },
     close() {
       closed = true
-      current.abort()
+      interruption.abort()
       for (const resolve of watchWaiters.splice(0)) resolve()
     },
   }
@@ -225,7 +229,7 @@ export function callHandler(handle: () => void) {
 }
 
 /** Remembers the newest event ids, because an event may come a second time after a failure. */
-export function createSeenIds(most = rememberedIds) {
+export function createSeenIds() {
   const ids = new Set<string>()
   return {
     has: (id: string) => ids.has(id),
@@ -233,7 +237,7 @@ export function createSeenIds(most = rememberedIds) {
     add(id: string): boolean {
       if (ids.has(id)) return false
       ids.add(id)
-      if (ids.size > most) ids.delete(ids.values().next().value!)
+      if (ids.size > rememberedIds) ids.delete(ids.values().next().value!)
       return true
     },
   }

@@ -47,8 +47,8 @@ export function openSharedStream(
   options: StreamOptions = {},
 ): EventStream {
   const received = createReceivedFrames(options.cursor)
-  /** Whether this tab has received everything up to its cursor, and follows the leader. */
-  let isJoined = false
+  /** Whether this tab has received everything up to its cursor. Then it takes the events that the leader forwards. */
+  let isUpToDate = false
   let isClosed = false
   /** The stream to the server. Only the leader has one. */
   let serverStream: EventStream | undefined
@@ -66,16 +66,17 @@ export function openSharedStream(
     if (received.add(frame)) callHandler(() => handlers.onEvent(frame.event))
   }
 
-  /** This tab is up to date until `upTo`, or `payload.resumed` says that it must fetch everything again. */
-  function join(payload: EventPayload<'CONNECTED'>, upTo: string | undefined) {
-    isJoined = true
+  /** This tab is up to date until the event `upTo`. With `resumed: false`, it must fetch everything again for that. */
+  function becomeUpToDate(payload: EventPayload<'CONNECTED'>, upTo: string | undefined) {
+    isUpToDate = true
     clearTimeout(waking)
     if (upTo !== undefined) received.skipTo(upTo)
     callHandler(() => handlers.onOpen?.(payload))
   }
 
+  /** Asks the leader for the events after the cursor of this tab. */
   function hello() {
-    isJoined = false
+    isUpToDate = false
     post({ kind: 'hello', from: tabs.id, cursor: received.cursor })
   }
 
@@ -83,15 +84,15 @@ export function openSharedStream(
     if (note.kind === 'welcome' && note.to === tabs.id) {
       for (const frame of note.missed) deliver(frame)
       // The role of the person may have changed since the leader connected.
-      join({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
+      becomeUpToDate({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
       watching.setWatched(note.watched)
     } else if (note.kind === 'open') {
       // The leader resumed after its last event. If this tab has received that event, it has received all events before it.
-      if (isJoined && note.connected.resumed && note.cursor !== undefined && received.has(note.cursor)) {
-        join(note.connected, undefined)
+      if (isUpToDate && note.connected.resumed && note.cursor !== undefined && received.has(note.cursor)) {
+        becomeUpToDate(note.connected, undefined)
       } else hello()
       watching.setWatched(note.watched)
-    } else if (note.kind === 'frame' && isJoined) {
+    } else if (note.kind === 'frame' && isUpToDate) {
       const { id, after } = note.frame
       if (id !== undefined && received.has(id)) return
       if (after === received.cursor) deliver(note.frame)
@@ -133,7 +134,7 @@ export function openSharedStream(
           watching.onOpen()
           // After a connection that could not resume, this tab begins at the server's cursor.
           if (!payload.resumed) received.restart(serverStream?.cursor)
-          join(payload, received.cursor)
+          becomeUpToDate(payload, received.cursor)
           post({ kind: 'open', connected: payload, cursor: received.cursor, watched: watching.watched() })
         },
         onFrame(event, id) {

@@ -23,7 +23,10 @@ export function createAnchoredTimeline(onReordered: () => void) {
 
   return {
     ...timeline,
-    /** Makes sure that the messages at this anchor are loaded, and at `newest` if that is wanted already. */
+    /**
+     * Makes sure that the messages at this anchor are loaded. It replaces the anchor that was wanted before, but `newest` stays wanted beside a
+     * message.
+     */
     want(anchor: Anchor) {
       wanted = anchor === 'newest' ? [anchor] : [...wanted.filter((each) => each === 'newest'), anchor]
       missing = wanted.filter((each) => !timeline.isLoaded(seqOf(each)))
@@ -46,4 +49,5 @@ export function createAnchoredTimeline(onReordered: () => void) {
   }
 }
 
+/** The `seq` at which a timeline is asked for the anchor. When only the id of the message is known, it is NaN, which no run contains. */
 const seqOf = (anchor: Anchor) => (typeof anchor === 'object' ? ('seq' in anchor ? anchor.seq : Number.NaN) : undefined)

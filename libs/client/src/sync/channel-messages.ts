@@ -1,7 +1,7 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
 import { type Changes, createChanges } from '../store/changes.ts'
 import { type Anchor, type AnchoredTimeline, createAnchoredTimeline, type FetchedPage } from './anchored-timeline.ts'
-import type { WithCurrentName } from './places.ts'
+import type { WithCurrentName } from './people.ts'
 
 /** The responses to the requests for one channel. */
 export interface Fetched {
@@ -39,7 +39,7 @@ export function createChannelMessages(
   const timelines = () => [top, ...threads.values()]
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
-    timelineOf(threadId)?.has(seq) === true ||
+    timelineOf(threadId)?.isLoaded(seq) === true ||
     (threadId === null && ((arePinsWanted && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */

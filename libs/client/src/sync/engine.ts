@@ -8,7 +8,7 @@ import type { EventStream, StreamOptions } from '../stream/event-stream.ts'
 import { soleTab } from '../stream/tabs.ts'
 import type { SyncEngineOptions } from './engine-options.ts'
 import { createEventLog } from './event-log.ts'
-import { createListings } from './listings.ts'
+import { createListLoader } from './list-loader.ts'
 import { createLists } from './lists.ts'
 import { createOpenChannels } from './open-channels.ts'
 import { createPersistence } from './persistence.ts'
@@ -40,7 +40,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   const changes = createChanges(options.onChange)
   const eventLog = createEventLog(closing.signal)
   const lists = createLists({ scope, changes, onRenamed: (id) => channels.rename(id) })
-  const listings = createListings({
+  const listLoader = createListLoader({
     client,
     scope,
     lists,
@@ -54,7 +54,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     client,
     scope,
     lists,
-    listings,
+    listLoader,
     watch: async (channelIds) => stream?.watch(channelIds),
   })
   const channels = createOpenChannels({
@@ -73,7 +73,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     lists,
     channels,
     scope,
-    cursor: () => (isCurrent && listings.isSettled ? stream?.cursor : undefined),
+    cursor: () => (isCurrent && listLoader.isSettled ? stream?.cursor : undefined),
     isWriter: () => tabs.isLeader,
     onFailed: onStoreFailed,
   })
@@ -109,7 +109,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       channels.restore(stored.records.pages)
       persistence.setRestored(stored)
       isCurrent = true
-      listings.setReady()
+      listLoader.setReady()
       connected.resolve()
     }
     restored.resolve()
@@ -144,11 +144,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (!resumed || !isCurrent) {
       lists.setRole(role)
       refetchAll()
+    } else if (scope === 'all') {
+      // Presence is not stored, so it is fetched after each connection. `refetchAll` fetches it, too.
+      listLoader.load('presence')
     }
     connected.resolve()
-    if (!isCurrent) return
-    // Presence is not stored, so it is fetched after each connection.
-    if (scope === 'all') listings.fetch('presence')
   }
 
   function refetchAll() {
@@ -156,7 +156,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     persistence.replaceAll()
     lists.forgetPeople()
     channels.reloadAll()
-    listings.reload()
+    listLoader.reload()
   }
 
   /** Called when nothing is being fetched any more. */
@@ -172,11 +172,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     outbox.apply(event)
     const need = lists.apply(event)
     if (need === 'everything') refetchAll()
-    else if (need) listings.fetch(need)
+    else if (need) listLoader.load(need)
     channels.apply(event)
     if (event.type === 'UPDATE_CHANNEL') channels.reloadUnfollowed()
     // Guests see only the people with whom they share a channel or a conversation. An event of either may have changed the list.
-    if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
+    if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listLoader.load('people')
     persistence.schedule()
     options.onEvent?.(event)
   }
@@ -225,15 +225,16 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
   return {
     /** Resolves once all data except messages are loaded, from the store or the server. Rejects when the session has ended. */
-    ready: listings.ready,
+    ready: listLoader.ready,
     /** Resolves once the stored data are loaded, or when there are none. */
     restored: restored.promise,
+    /** The position at which the stream would resume. Undefined until it has one. */
     get cursor() {
       return stream?.cursor
     },
     /** Whether nothing is being fetched, or about to be. */
     get isSettled() {
-      return isCurrent && listings.isSettled && channels.isSettled
+      return isCurrent && listLoader.isSettled && channels.isSettled
     },
     /** Whether the stream is open. Key `connection`. */
     isConnected: () => isConnected,
@@ -246,21 +247,22 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     ...createViews({
       lists,
       channels,
-      listings,
+      listLoader,
       outboxEntries,
       started,
       keep: sharedStore.keep,
-      people: { client, lists, eventLog, closing: closing.signal, version: listings.generation },
+      people: { client, lists, eventLog, closing: closing.signal, version: listLoader.generation },
     }),
 
-    /** Queues a message. Resolves once it is stored, and then it will be sent. */
+    /** Queues a message. Resolves with its entry once it is stored, and then it will be sent. @throws when it cannot be stored. */
     async send(message: { channelId: string; parentId?: string; body: MessageBody }) {
       // When the author is known, this does not wait for `started`, because the page may be closed before the store is open.
       if (options.userId === undefined) await started
       return outbox.send(message)
     },
-    /** Sends a refused message again. */
+    /** Sends a refused message again, with a new id. */
     retry: outbox.retry,
+    /** Removes a message from the outbox. If it is being sent, it may still reach the server. */
     discard: outbox.discard,
 
     /** Reconnects and retries immediately, because the network is back or the page is visible again. */

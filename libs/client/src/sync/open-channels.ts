@@ -7,7 +7,7 @@ import type { Anchor } from './anchored-timeline.ts'
 import { type ChannelMessages, createChannelMessages, type Fetched } from './channel-messages.ts'
 import type { EventLog } from './event-log.ts'
 import { createMessageRequests, type PagePosition } from './message-requests.ts'
-import type { WithCurrentName } from './places.ts'
+import type { WithCurrentName } from './people.ts'
 import type { Watching } from './watching.ts'
 
 interface OpenChannelsParts {
@@ -46,9 +46,11 @@ export function createOpenChannels({
   watching,
   ...parts
 }: OpenChannelsParts) {
-  /** In the order in which the channels were opened last. */
+  /** The channels whose messages are kept, in the order in which they were opened last. */
   const channels = new Map<string, ChannelMessages>()
+  /** The ids of the channels that somebody looks at. */
   const inView = new Set<string>()
+  /** The running loads. */
   const loads = new Map<ChannelMessages, Promise<void>>()
   const requests = createMessageRequests(client, pageSize)
 
@@ -131,7 +133,7 @@ export function createOpenChannels({
   /** Fetches until nothing is missing. It stops when the server refuses a request, and retries after any other failure. */
   async function keepFetching(channel: ChannelMessages) {
     try {
-      for (let failures = 0; !closing.aborted && isOpen(channel) && !channel.isLoaded(); ) {
+      for (let failures = 0; !closing.aborted && isKept(channel) && !channel.isLoaded(); ) {
         try {
           await fetchMissing(channel)
         } catch (error) {
@@ -163,11 +165,11 @@ export function createOpenChannels({
     )
   }
 
-  /** Whether this is still the object of its channel. */
-  const isOpen = (channel: ChannelMessages) => channels.get(channel.channelId) === channel
+  /** Whether the channel was not dropped. Another object may have replaced it. */
+  const isKept = (channel: ChannelMessages) => channels.get(channel.channelId) === channel
 
   function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
-    if (!isOpen(channel)) return
+    if (!isKept(channel)) return
     channel.merge(fetched)
     const own = since.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.channelId)
     if (!own.every((event) => channel.apply(event))) reload(channel)

@@ -1,115 +1,123 @@
-import type { Client } from '../client/client.ts'
-import { RequestFailed } from '../requests/request-failed.ts'
-import type { EventLog } from './event-log.ts'
-import type { Lists } from './lists.ts'
+import type { EventPayload, Presence, User } from '@parley/contract'
+import type { Changes } from '../store/changes.ts'
+import { isSame } from '../store/json.ts'
+import { removeOthers } from '../store/remove-others.ts'
+import type { Stored } from '../store/store.ts'
 
-export interface PeopleParts {
-  client: Client
-  lists: Lists
-  eventLog: EventLog
-  closing: AbortSignal
-  /** Increases when events were missed. */
-  version: () => unknown
+/** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
+export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
+
+interface PeopleOptions {
+  scope: 'all' | 'joined'
+  changes: Changes
+  /** Called when a person has a new name. */
+  onRenamed: (id: string, userName: string) => void
+  /** Called when a person was removed from the server. */
+  onRemoved: (id: string) => void
 }
 
-export type People = ReturnType<typeof createPeople>
+/** People, their names and their presence: all people, or with `joined` only those that were asked for. */
+export function createPeople({ scope, changes, onRenamed, onRemoved }: PeopleOptions) {
+  const users = new Map<string, User>()
+  let userList: readonly User[] | undefined
+  /** The names of people by id, also of removed people, because their messages show the last name. */
+  const names = new Map<string, string>()
+  /** Separate from `users`, because the presence of a person may come before or after the person. */
+  const presence = new Map<string, Presence>()
 
-/** The server accepts at most this number of ids in one request. */
-const maxAtOnce = 200
-/** A page asks for each person separately. The ids of this time are fetched together. */
-const gatherMs = 10
-const presenceEveryMs = 60_000
-/** The events that make the response of a request for people outdated. */
-const changesOfPeople: ReadonlySet<string> = new Set(['UPDATE_USER', 'REMOVE_USER', 'USER_EXIT'])
-
-/** Fetches the people that a page shows, for an engine that does not have all people. One request fetches many of them. */
-export function createPeople({ client, lists, eventLog: { fetchWithEvents }, closing, version }: PeopleParts) {
-  const shown = new Map<string, number>()
-  let presenceRequests = 0
-  /** The number of the request that the presence of a person comes from. An earlier request may get its response later. */
-  const presenceFrom = new Map<string, number>()
-  let presenceTimer: ReturnType<typeof setInterval> | undefined
-
-  closing.addEventListener('abort', stopPresence)
-
-  function stopPresence() {
-    clearInterval(presenceTimer)
-    presenceTimer = undefined
+  const withCurrentName: WithCurrentName = (person) => {
+    const userName = names.get(person.id)
+    return userName === undefined || userName === person.userName ? person : { ...person, userName }
   }
 
-  const fetchUsers = createGathering(async (ids) => {
-    await Promise.all(
-      slices(ids).map((some) =>
-        fetchWithEvents(
-          () => client.request('GET /users', { query: { ids: some.join(',') } }),
-          version,
-          ({ users }, since) => {
-            for (const user of users) lists.setUser(user)
-            for (const event of since) if (changesOfPeople.has(event.type)) lists.apply(event)
-          },
-        ),
-      ),
-    )
-  })
-
-  async function fetchPresence(ids: readonly string[]) {
-    try {
-      for (const some of slices(ids)) {
-        const request = ++presenceRequests
-        const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
-        for (const each of presence) {
-          if ((presenceFrom.get(each.userId) ?? 0) > request) continue
-          presenceFrom.set(each.userId, request)
-          lists.setPresenceOf(each)
-        }
-      }
-    } catch (error) {
-      // After a failed request, the presence is fetched again in a minute.
-      if (!(error instanceof RequestFailed)) throw error
-    }
+  function setUser(user: User) {
+    if (isSame(users.get(user.id), user)) return
+    users.set(user.id, user)
+    rename(user.id, user.userName)
+    touchUser(user.id)
   }
 
-  const fetchShownPresence = createGathering(fetchPresence)
+  function touchUser(id: string) {
+    userList = undefined
+    changes.touch('users')
+    changes.touch(`user:${id}`)
+    changes.markUnsaved('people', id)
+  }
+
+  function rename(id: string, userName: string) {
+    if (names.get(id) === userName) return
+    names.set(id, userName)
+    onRenamed(id, userName)
+  }
+
+  function removeUser(id: string) {
+    if (users.delete(id)) touchUser(id)
+    presence.delete(id)
+    onRemoved(id)
+  }
+
+  function setPresenceOf(shown: Presence) {
+    if (isSame(presence.get(shown.userId), shown)) return
+    presence.set(shown.userId, shown)
+    changes.touch('presence')
+    changes.touch(`presence:${shown.userId}`)
+  }
+
+  function presenceOf(id: string): Presence | undefined {
+    const user = users.get(id)
+    return presence.get(id) ?? (user && { userId: id, status: 'offline', lastSeen: user.createdAt })
+  }
 
   return {
-    /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
-    async load(ids: Iterable<string>): Promise<void> {
-      const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
-      if (unknown.length > 0) await fetchUsers(unknown)
+    withCurrentName,
+    setUser,
+    removeUser,
+    setPresenceOf,
+
+    /** Changes a known person. Of an unknown person only the name is kept. */
+    changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>) {
+      const user = users.get(id)
+      if (user) return setUser({ ...user, ...changed })
+      rename(id, changed.userName)
+      changes.markUnsaved('people', id)
     },
-    /** Keeps the presence of these people up to date until the returned function is called. */
-    showPresence(ids: readonly string[]): () => void {
-      for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
-      void fetchShownPresence(ids)
-      presenceTimer ??= setInterval(() => void fetchPresence([...shown.keys()]), presenceEveryMs)
-      return () => {
-        for (const id of ids) {
-          const others = shown.get(id)! - 1
-          if (others > 0) shown.set(id, others)
-          else shown.delete(id)
-        }
-        if (shown.size === 0) stopPresence()
+    setUsers(all: readonly User[]) {
+      removeOthers(users.keys(), all, removeUser)
+      for (const user of all) setUser(user)
+    },
+    setPresence(all: readonly Presence[]) {
+      const listing = all.map(({ userId }) => ({ id: userId }))
+      removeOthers(presence.keys(), listing, (id) => presence.delete(id))
+      for (const each of all) setPresenceOf(each)
+    },
+    /** Forgets all people after events were missed, because their data may be outdated. */
+    forgetPeople() {
+      names.clear()
+      for (const id of users.keys()) changes.touch(`user:${id}`)
+      users.clear()
+      userList = undefined
+    },
+
+    /** A person, or the name of somebody of whom only the name is known. */
+    toStore: (id: string): unknown => users.get(id) ?? (names.has(id) ? { id, userName: names.get(id) } : undefined),
+    storedIds: () => ({ people: names.keys() }),
+    restore(records: Stored['records']) {
+      const people = [...records.people.values()] as User[]
+      const isUser = ({ createdAt }: User) => createdAt !== undefined
+      // With `joined`, this tab may have asked for other people than the one that has stored them.
+      if (scope === 'all') removeOthers(users.keys(), people.filter(isUser), removeUser)
+      for (const person of people) {
+        if (isUser(person)) setUser(person)
+        else rename(person.id, person.userName)
       }
     },
+
+    user: (id: string) => users.get(id),
+    users: () => {
+      userList ??= [...users.values()]
+      return userList
+    },
+    presence: () => [...users.keys()].map((id) => presenceOf(id)!),
+    presenceOf,
   }
 }
-
-/** Returns a function that gathers ids for a moment, and then fetches all of them at once. */
-function createGathering(fetch: (ids: readonly string[]) => Promise<void>) {
-  let gathered = new Set<string>()
-  let fetched: Promise<void> | undefined
-  const fetchGathered = () => {
-    const ids = [...gathered]
-    gathered = new Set()
-    fetched = undefined
-    return fetch(ids)
-  }
-  return (ids: readonly string[]): Promise<void> => {
-    for (const id of ids) gathered.add(id)
-    fetched ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMs)).then(fetchGathered)
-    return fetched
-  }
-}
-
-const slices = (ids: readonly string[]) =>
-  Array.from({ length: Math.ceil(ids.length / maxAtOnce) }, (_, n) => ids.slice(n * maxAtOnce, (n + 1) * maxAtOnce))

@@ -26,6 +26,7 @@ const saveAfterMs = 300
 export function createPersistence({ store, changes, lists, channels, ...parts }: PersistenceParts) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let saving: Promise<unknown> = Promise.resolve()
+  /** Whether the next transaction replaces everything that is stored. */
   let isWhole = true
   let savedCursor: string | undefined
   let isClosed = false
@@ -55,6 +56,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     isWhole = false
     try {
       if (await store.save(batch)) {
+        // Another tab has wiped the data that the batch changes.
         isWhole = true
         return write()
       }
@@ -67,26 +69,23 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     }
   }
 
-  const state = (cursor: string): StoredState => ({
-    me: lists.me(),
-    role: lists.role(),
-    scope: parts.scope,
-    cursor,
-    settings: lists.settings(),
-    webhooks: lists.webhooks(),
-  })
-
-  const recordOf = (table: Table, id: string) => (table === 'pages' ? pageOf(id) : lists.toStore(table, id))
-
   /** The stored messages of a channel. After a restart the stream follows only joined channels, so with `joined` no others are stored. */
   const pageOf = (id: string) =>
     isConversationId(id) || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
 
   function batchOf(cursor: string, unsaved: Map<Table, Iterable<string>>): Batch {
-    const batch: Batch = { state: state(cursor), isWhole: false, put: [], remove: [] }
+    const state: StoredState = {
+      me: lists.me(),
+      role: lists.role(),
+      scope: parts.scope,
+      cursor,
+      settings: lists.settings(),
+      webhooks: lists.webhooks(),
+    }
+    const batch: Batch = { state, isWhole: false, put: [], remove: [] }
     for (const [table, ids] of unsaved) {
       for (const id of ids) {
-        const value = recordOf(table, id)
+        const value = table === 'pages' ? pageOf(id) : lists.toStore(table, id)
         if (value === undefined) batch.remove.push({ table, id })
         else batch.put.push({ table, id, value })
       }

@@ -4,6 +4,7 @@ import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
 import { removeOthers } from '../store/remove-others.ts'
 import type { Stored } from '../store/store.ts'
+import type { WithCurrentName } from './people.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
 
@@ -24,11 +25,9 @@ type ConversationFacts = Conversation & ChannelPreferences & { lastMessageAt: nu
 type Facts = ChannelFacts | ConversationFacts
 /** A channel with the read state of the person. */
 export type KnownChannel = ChannelFacts & ReadState
+/** A conversation with the read state of the person. */
 export type KnownConversation = ListedConversation
 type Counted = Pick<KnownChannel, 'isMuted' | 'unreadCount' | 'mentionCount'>
-
-/** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
-export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
 
 interface PlacesOptions {
   scope: 'all' | 'joined'
@@ -55,7 +54,10 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   const kindOf = (id: string) => (isConversationId(id) ? 'conversations' : 'channels')
   const listOf = (id: string) => (isConversationId(id) ? conversations : channels) as SortedList<Facts & ReadState>
 
-  /** Combines data and read state to the item of a channel or conversation. Data of a listing also have the read state at that time. */
+  /**
+   * Combines the data and the read state of a channel or conversation to the item that callers get. The data of a listing contain the read
+   * state of that time, and the current one replaces it.
+   */
   function refresh(id: string) {
     const place = facts.get(id)!
     const item = { ...place, ...readStates.get(id)! }
@@ -118,7 +120,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
     const wasMember = known.get(channel.id)?.isMember
     const next = factsOf(channel)
-    // `createWatching` fetches public channels that the person has not joined.
+    // The person has not joined it. `createWatching` fetches such a channel when they look at it.
     if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return false
     if (!facts.has(channel.id)) {
       readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })

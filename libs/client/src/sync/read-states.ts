@@ -6,12 +6,14 @@ interface Unread {
   mentionsMe: boolean
 }
 
+/** A read state, with what is needed to keep its counts exact. Its unread messages are those of `counted` and those of `unread`. */
 interface Tracked {
   state: ReadState
   /** `lastSeq` of the listing. */
   listedSeq: number
   /** The counts of unread messages up to `listedSeq`. Only their numbers are known. */
   counted: Pick<ReadState, 'unreadCount' | 'mentionCount'>
+  /** The unread messages after `listedSeq`, by id. */
   unread: Map<string, Unread>
   /** The number of messages in `unread` that mention the person. */
   unreadMentions: number
@@ -40,6 +42,18 @@ const maxUnread = 1_000
 export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptions) {
   const tracked = new Map<string, Tracked>()
 
+  /** Sets a read state from a listing, or from the event of a new channel. */
+  function set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
+    tracked.set(channelId, {
+      state: { lastSeq, readSeq, unreadCount, mentionCount },
+      listedSeq: lastSeq,
+      counted: { unreadCount, mentionCount },
+      unread: new Map(),
+      unreadMentions: 0,
+    })
+  }
+
+  /** Changes the state, and counts anew. */
   function update(channelId: string, track: Tracked, change: Partial<ReadState>) {
     const { counted, unread, unreadMentions } = track
     track.state = {
@@ -62,6 +76,7 @@ export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptio
     return track.unread.delete(id)
   }
 
+  /** Returns whether the counts are still exact: it is not known which of the `counted` messages are after `seq`. */
   function readUpTo(channelId: string, track: Tracked, seq: number, change: Partial<ReadState> = {}): boolean {
     for (const [id, unread] of track.unread) if (unread.seq <= seq) removeUnread(track, id)
     const isExact = seq >= track.listedSeq
@@ -74,16 +89,7 @@ export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptio
     get: (channelId: string) => tracked.get(channelId)?.state,
     delete: (channelId: string) => tracked.delete(channelId),
 
-    /** Sets a read state from a listing, or from the event of a new channel. */
-    set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
-      tracked.set(channelId, {
-        state: { lastSeq, readSeq, unreadCount, mentionCount },
-        listedSeq: lastSeq,
-        counted: { unreadCount, mentionCount },
-        unread: new Map(),
-        unreadMentions: 0,
-      })
-    },
+    set,
 
     /** Counts a new message. Returns true when it is newer than all known messages. */
     add({ id, channelId, seq, author, mentions }: Message): boolean {
@@ -95,19 +101,17 @@ export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptio
       }
       if (seq > track.state.readSeq) putUnread(track, id, { seq, mentionsMe: mentionsMe(mentions) })
       update(channelId, track, { lastSeq: seq })
-      if (track.unread.size > maxUnread) {
-        const { unreadCount, mentionCount } = track.state
-        Object.assign(track, { listedSeq: seq, counted: { unreadCount, mentionCount }, unreadMentions: 0 })
-        track.unread.clear()
-      }
+      if (track.unread.size > maxUnread) set(channelId, track.state)
       return true
     },
 
+    /** Applies an edit of a message, which may mention the person now, or not any more. */
     change({ id, channelId, seq, author, mentions }: Message): boolean {
       const track = tracked.get(channelId)
       if (!track || author.id === myId() || seq <= track.state.readSeq) return true
       const isMentioned = mentionsMe(mentions)
       const known = track.unread.get(id)
+      // It may be one of the `counted` messages, and then it is not known whether it counts as a mention.
       if (!known) return !isMentioned && track.counted.mentionCount === 0
       if (known.mentionsMe !== isMentioned) {
         putUnread(track, id, { seq, mentionsMe: isMentioned })
@@ -119,6 +123,7 @@ export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptio
     remove({ id, channelId, seq }: { id: string; channelId: string; seq: number }): boolean {
       const track = tracked.get(channelId)
       if (!track || seq <= track.state.readSeq) return true
+      // It may be one of the `counted` messages.
       if (!removeUnread(track, id)) return track.counted.unreadCount === 0
       update(channelId, track, {})
       return true

@@ -28,18 +28,15 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
     /** Adds or replaces an item. Returns whether the order of the ids has changed. */
     set(id: string, item: T): boolean {
       const known = byId.get(id)
-      if (known !== undefined && compare(known, item) === 0) {
-        order[indexOf(known)] = { id, item }
-        byId.set(id, item)
-        items = undefined
-        return false
+      const keepsPlace = known !== undefined && compare(known, item) === 0
+      if (!keepsPlace) {
+        remove(id)
+        ids = undefined
       }
-      remove(id)
-      order.splice(indexOf(item), 0, { id, item })
+      order.splice(indexOf(item), keepsPlace ? 1 : 0, { id, item })
       byId.set(id, item)
-      ids = undefined
       items = undefined
-      return true
+      return !keepsPlace
     },
     /** Returns whether the item was there. */
     remove,

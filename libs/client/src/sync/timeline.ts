@@ -28,16 +28,11 @@ export type Timeline = ReturnType<typeof createTimeline>
 export function createTimeline(onReordered: () => void) {
   let runs: Run[] = []
 
-  const runOf = (seq: number): Run | undefined => runs.find(({ from, to }) => from <= seq && seq <= to)
-  const newest = (): Run | undefined => runs.findLast(({ to }) => to === Infinity)
-  const runAt = (seq?: number) => (seq === undefined ? newest() : runOf(seq))
+  /** The run that contains `seq`, or without `seq` the one with the newest messages. */
+  const runOf = (seq = Infinity): Run | undefined => runs.find(({ from, to }) => from <= seq && seq <= to)
 
   /** The index of the first message that is not older than `seq`. */
-  function indexOf({ messages }: Run, seq: number): number {
-    // Nearly always `seq` is newer than all messages.
-    if (messages.length === 0 || messages.at(-1)!.seq < seq) return messages.length
-    return firstIndex(messages, (message) => message.seq >= seq)
-  }
+  const indexOf = ({ messages }: Run, seq: number): number => firstIndex(messages, (message) => message.seq >= seq)
 
   /** Adds or replaces a message in its run. Ignores a message that belongs to no run. */
   function put(message: Message) {
@@ -60,8 +55,8 @@ export function createTimeline(onReordered: () => void) {
     onReordered()
   }
 
-  /** Joins all runs that overlap with the range or touch it. */
-  function cover(from: number, to: number) {
+  /** Adds a range, and joins it with all runs that overlap with it or touch it. */
+  function addRange(from: number, to: number) {
     const touching = runs.filter((run) => run.from <= to + 1 && from <= run.to + 1)
     const joined: Run = {
       from: Math.min(from, ...touching.map((run) => run.from)),
@@ -73,11 +68,10 @@ export function createTimeline(onReordered: () => void) {
   }
 
   return {
-    has: (seq: number) => runOf(seq) !== undefined,
+    /** Whether the newest messages are loaded, or with `seq` the messages around it. */
+    isLoaded: (seq?: number) => runOf(seq) !== undefined,
     put,
     remove,
-    /** Whether the newest messages are loaded, or with `seq` the messages around it. */
-    isLoaded: (seq?: number) => runAt(seq) !== undefined,
 
     /**
      * Adds the range of a page. Its messages must be added with `put` afterwards. The range reaches from the first message to the last.
@@ -86,7 +80,7 @@ export function createTimeline(onReordered: () => void) {
     cover({ messages, hasOlder, hasNewer }: Page, beside: { after?: number; before?: number } = {}) {
       const from = beside.after ?? (hasOlder && messages.length > 0 ? messages[0]!.seq : 0)
       const to = beside.before ?? (hasNewer && messages.length > 0 ? messages.at(-1)!.seq : Infinity)
-      cover(from, to)
+      addRange(from, to)
     },
     /** Forgets every message. */
     clear() {
@@ -97,16 +91,16 @@ export function createTimeline(onReordered: () => void) {
 
     /** The newest run, or the run that contains `seq`, oldest message first. Undefined when it is not loaded. */
     messages(seq?: number): readonly Message[] | undefined {
-      const run = runAt(seq)
+      const run = runOf(seq)
       if (run) run.shown ??= [...run.messages]
       return run?.shown
     },
     /** False also while this is not known. */
-    hasOlder: (seq?: number) => (runAt(seq)?.from ?? 0) > 1,
-    hasNewer: (seq?: number) => (runAt(seq)?.to ?? Infinity) !== Infinity,
+    hasOlder: (seq?: number) => (runOf(seq)?.from ?? 0) > 1,
+    hasNewer: (seq?: number) => (runOf(seq)?.to ?? Infinity) !== Infinity,
     /** The ends of a run, for requests of the pages before and after it. */
     ends(seq?: number) {
-      const run = runAt(seq)
+      const run = runOf(seq)
       return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
     },
     all: () => runs.flatMap(({ messages }) => messages),
@@ -115,7 +109,7 @@ export function createTimeline(onReordered: () => void) {
      * the forgotten messages.
      */
     trim(most: number): readonly Message[] {
-      const run = newest()
+      const run = runOf()
       if (!run || run.messages.length <= most) return []
       const dropped = run.messages.splice(0, run.messages.length - Math.ceil(most / 2))
       run.from = run.messages[0]!.seq
@@ -125,7 +119,7 @@ export function createTimeline(onReordered: () => void) {
     },
     /** The part that is stored: the newest messages. */
     toStore(most: number) {
-      const run = newest()
+      const run = runOf()
       if (!run) return undefined
       const messages = run.messages.slice(-most)
       return { from: messages.length < run.messages.length ? messages[0]!.seq : run.from, messages }

@@ -1,13 +1,13 @@
 import type { Client } from '../client/client.ts'
 import { isConversationId } from '../requests/routes.ts'
-import type { Listings } from './listings.ts'
+import type { ListLoader } from './list-loader.ts'
 import type { Lists } from './lists.ts'
 
 interface WatchingParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists
-  listings: Listings
+  listLoader: ListLoader
   /** Makes the stream watch these channels. */
   watch: (channelIds: readonly string[]) => Promise<void>
 }
@@ -15,7 +15,7 @@ interface WatchingParts {
 export type Watching = ReturnType<typeof createWatching>
 
 /** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
-export function createWatching({ client, scope, lists, listings, watch }: WatchingParts) {
+export function createWatching({ client, scope, lists, listLoader, watch }: WatchingParts) {
   const watched = new Set<string>()
   let followed = 0
 
@@ -28,7 +28,7 @@ export function createWatching({ client, scope, lists, listings, watch }: Watchi
     /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
     async follow(channelId: string): Promise<void> {
       if (isJoined(channelId)) return
-      await listings.channels
+      await listLoader.channels
       if (isJoined(channelId)) return
       const isNew = !watched.has(channelId)
       watched.add(channelId)
@@ -36,7 +36,7 @@ export function createWatching({ client, scope, lists, listings, watch }: Watchi
       // The channel was closed meanwhile.
       if (!watched.has(channelId)) return
       if (isNew) followed++
-      await listings.fetchAndSet(
+      await listLoader.fetchAndSet(
         () => client.request('GET /channels/:channelId', { params: { channelId } }),
         ({ channel }) => watched.has(channelId) && lists.setChannel(channel),
       )

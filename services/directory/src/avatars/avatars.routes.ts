@@ -58,7 +58,7 @@ const GetAvatar = {
 export const avatarRoutes =
   ({ db, blobs, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    // The bytes are treated like base64 in JSON.
+    // A body that is the image itself gets the form of the JSON body.
     app.addContentTypeParser<Buffer>(
       /^image\//,
       { parseAs: 'buffer', bodyLimit },

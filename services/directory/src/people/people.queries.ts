@@ -74,14 +74,14 @@ export function searchUsers(
     {
       ...peopleListing,
       items: ({ limit }) => {
-        const any = canSee(sql.ref('w.user_id'), caller)
+        const isVisible = canSee(sql.ref('w.user_id'), caller)
         const found = channel
           ? sql`
-            with members as materialized (${membersFound(prefix, channel, any, limit)}), others as materialized (
-              select * from (${peopleFound(prefix, sql`${any} and not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
+            with members as materialized (${membersFound(prefix, channel, isVisible, limit)}), others as materialized (
+              select * from (${peopleFound(prefix, sql`${isVisible} and not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
               where (select count(*) from members) <= ${requestedLimit})
             select 0 as rank, members.* from members union all select 1, others.* from others`
-          : sql`select 0 as rank, people.* from (${peopleFound(prefix, any, limit)}) people`
+          : sql`select 0 as rank, people.* from (${peopleFound(prefix, isVisible, limit)}) people`
         return sql`
           select ${userColumns}
           from (select * from (${found}) unordered order by rank, entry ${limit}) found, lateral (

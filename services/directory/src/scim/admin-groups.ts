@@ -1,27 +1,7 @@
 import { assignRole, lockAdminsAnd } from '@parley/accounts'
-import { anyOf, lockByName, type Reader, type Transaction } from '@parley/database'
-import type { GroupActor } from '@parley/groups'
+import { anyOf, type Reader, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
-
-/** The author of a change by a directory, and the settings for it. */
-export interface ScimContext extends GroupActor {
-  source: 'scim'
-  /** `chat.autoJoin` */
-  autoJoin: readonly string[]
-  /** `scim.adminGroups` */
-  adminGroups: readonly string[]
-}
-
-/** A change of a resource whose version must be one of those in `If-Match`. */
-export interface ScimChangeContext extends ScimContext {
-  ifMatch: string | undefined
-}
-
-/**
- * Makes all other changes of groups by directories wait until the transaction ends. So the version of a group stays
- * the one that was read, and so does the list of people who are admins through a group. Call it before any other lock.
- */
-export const lockScimGroups = (trx: Transaction) => lockByName(trx, 'parley scim groups')
+import type { ScimContext } from './scim-clients.ts'
 
 /** Locks the rows that `syncAdminGroups` needs, if roles of these people may change. Call it before groups are locked. */
 export async function lockForAdminGroups(

@@ -1,5 +1,5 @@
 import { groupSchema } from './group-resource.ts'
-import { largestPage } from './scim-responses.ts'
+import { largestPage } from './scim-query.ts'
 import { userSchema } from './user-resource.ts'
 
 const meta = (baseUrl: string, resourceType: string, path: string) => ({

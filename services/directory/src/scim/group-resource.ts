@@ -6,9 +6,9 @@ import {
   fieldsOf,
   longestName,
   type Operation,
-  optional,
+  optionalText,
   readOperations,
-  required,
+  requiredText,
   singleValue,
 } from './scim-body.ts'
 
@@ -104,10 +104,10 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
   if (/[[\]]/.test(path)) throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
   switch (path.toLowerCase()) {
     case 'displayname':
-      wanted.displayName = required(op === 'remove' ? null : singleValue(value), 'displayName')
+      wanted.displayName = requiredText(op === 'remove' ? null : singleValue(value), 'displayName')
       break
     case 'externalid':
-      wanted.externalId = op === 'remove' ? null : optional(singleValue(value), 'externalId', longestName)
+      wanted.externalId = op === 'remove' ? null : optionalText(singleValue(value), 'externalId', longestName)
       break
     case 'members':
     case 'members.value':
@@ -151,6 +151,6 @@ function readMembers(value: unknown): string[] {
     throw scimRefusal(400, `members may have at most ${maxMembers} entries`, 'invalidValue')
   }
   return members.map((each) =>
-    required(typeof each === 'string' ? each : attributesOf(each, 'A member').value, 'members.value').toLowerCase(),
+    requiredText(typeof each === 'string' ? each : attributesOf(each, 'A member').value, 'members.value').toLowerCase(),
   )
 }

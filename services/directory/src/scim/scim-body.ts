@@ -53,7 +53,7 @@ export function singleValue(value: unknown): unknown {
 }
 
 /** A text of at most `longest` UTF-16 code units; null when it is absent or empty. @throws ProtocolRefusal 400. */
-export function optional(value: unknown, name: string, longest = longestText): string | null {
+export function optionalText(value: unknown, name: string, longest = longestText): string | null {
   if (value === null || value === undefined || value === '') return null
   if (typeof value !== 'string') throw scimRefusal(400, `${name} must be text`, 'invalidValue')
   if (value.length > longest) {
@@ -63,8 +63,8 @@ export function optional(value: unknown, name: string, longest = longestText): s
 }
 
 /** A text that is not empty. @throws ProtocolRefusal 400. */
-export function required(value: unknown, name: string, longest = longestText): string {
-  const text = optional(value, name, longest)
+export function requiredText(value: unknown, name: string, longest = longestText): string {
+  const text = optionalText(value, name, longest)
   if (text === null || text.trim() === '') throw scimRefusal(400, `${name} must not be empty`, 'invalidValue')
   return text.trim()
 }

@@ -1,8 +1,23 @@
 import { timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
+import type { GroupActor } from '@parley/groups'
 import { isScimToken } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
+
+/** The author of a change by a directory, which is its SCIM client, and the settings for the change. */
+export interface ScimContext extends GroupActor {
+  source: 'scim'
+  /** `chat.autoJoin` */
+  autoJoin: readonly string[]
+  /** `scim.adminGroups` */
+  adminGroups: readonly string[]
+}
+
+/** A change of a resource whose version must be one of those in `If-Match`. */
+export interface ScimChangeContext extends ScimContext {
+  ifMatch: string | undefined
+}
 
 /** `lastUsedAt` of a client is stored to the minute. */
 const useMs = 60_000

@@ -1,9 +1,9 @@
-import { anyOf, isRowId, type Reader, type Transaction } from '@parley/database'
+import { anyOf, isRowId, lockByName, type Reader, type Transaction } from '@parley/database'
 import type { nextChange } from '@parley/membership'
 import { sql } from 'kysely'
 import type { ScimGroup } from './group-resource.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-responses.ts'
+import type { Page } from './scim-query.ts'
 import type { GroupOfUser } from './user-resource.ts'
 
 /** The attributes of a group that a filter may name. */
@@ -13,6 +13,12 @@ export const filterableGroupAttributes: Record<string, FilterAttribute> = {
   displayname: { kind: 'text', column: sql`name` },
   'meta.lastmodified': { kind: 'time', column: sql`coalesce(changed_at, created_at)` },
 }
+
+/**
+ * Makes all other changes of groups by directories wait until the transaction ends. So the version of a group stays
+ * the one that was read, and so does the list of people who are admins through a group. Call it before any other lock.
+ */
+export const lockScimGroups = (trx: Transaction) => lockByName(trx, 'parley scim groups')
 
 /** The groups that come from a directory. */
 const visible = (db: Reader) => db.selectFrom('groups').where('source', '=', 'scim').where('deletedAt', 'is', null)

@@ -4,15 +4,10 @@ import { isRowId, type Transaction } from '@parley/database'
 import { changeGroupMembers, createGroup, deleteGroup, handleOf, listGroupMembers, updateGroup } from '@parley/groups'
 import { lockLivePeople, nextChange } from '@parley/membership'
 import { scimRefusal } from '@parley/service'
-import {
-  lockForAdminGroups,
-  lockScimGroups,
-  type ScimChangeContext,
-  type ScimContext,
-  syncAdminGroups,
-} from './admin-groups.ts'
+import { lockForAdminGroups, syncAdminGroups } from './admin-groups.ts'
 import { groupVersion, type MembersChange, type ScimGroup, type WantedGroup } from './group-resource.ts'
-import { findScimGroup, findScimGroupByName, updateExternalId } from './scim-groups.queries.ts'
+import type { ScimChangeContext, ScimContext } from './scim-clients.ts'
+import { findScimGroup, findScimGroupByName, lockScimGroups, updateExternalId } from './scim-groups.queries.ts'
 import { isExpected } from './scim-responses.ts'
 import { findInvisible } from './scim-users.queries.ts'
 

@@ -1,18 +1,9 @@
 import type { Database, Transaction } from '@parley/database'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ScimChangeContext, ScimContext } from './admin-groups.ts'
+import type { ScimChangeContext, ScimContext } from './scim-clients.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import {
-  type AttributeQuery,
-  isExpected,
-  listOf,
-  type Page,
-  queryOf,
-  readPage,
-  refuse,
-  selectAttributes,
-  sendScim,
-} from './scim-responses.ts'
+import { type AttributeQuery, type Page, queryOf, readPage, selectAttributes } from './scim-query.ts'
+import { isExpected, listOf, refuse, sendScim } from './scim-responses.ts'
 
 /** The options of every route of SCIM. The hook of `scimRoutes` checks the token. */
 export const scimRoute = { config: { access: 'claims' }, schema: { hide: true } } as const

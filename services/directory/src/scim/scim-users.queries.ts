@@ -1,7 +1,7 @@
 import { anyOf, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
 import { sql } from 'kysely'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-responses.ts'
+import type { Page } from './scim-query.ts'
 import type { ScimUser } from './user-resource.ts'
 
 const userName = sql`coalesce(scim_user_name, email)`

@@ -1,7 +1,6 @@
 import type { Database } from '@parley/database'
 import { type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { ScimChangeContext } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
 import {
   groupResource,
@@ -11,7 +10,7 @@ import {
   type ScimGroup,
   type WantedGroup,
 } from './group-resource.ts'
-import { findScimClient } from './scim-clients.ts'
+import { findScimClient, type ScimChangeContext } from './scim-clients.ts'
 import {
   filterableGroupAttributes,
   findScimGroup,
@@ -20,8 +19,9 @@ import {
   listScimGroups,
 } from './scim-groups.queries.ts'
 import { changeScimGroup, createScimGroup, deleteScimGroup } from './scim-groups.ts'
+import { isAskedFor, queryOf, readPage } from './scim-query.ts'
 import { type ResourceKind, scimRoute, serveResources } from './scim-resources.routes.ts'
-import { isAskedFor, listOf, queryOf, readPage, refuse, sendScim } from './scim-responses.ts'
+import { listOf, refuse, sendScim } from './scim-responses.ts'
 import { filterableUserAttributes, findScimUser, listScimUsers } from './scim-users.queries.ts'
 import { changeScimUser, createScimUser, deleteScimUser } from './scim-users.ts'
 import { readUser, readUserPatch, type ScimUser, userResource, userVersion, type WantedUser } from './user-resource.ts'

@@ -7,9 +7,9 @@ import {
   fieldsOf,
   longestName,
   type Operation,
-  optional,
+  optionalText,
   readOperations,
-  required,
+  requiredText,
   singleValue,
 } from './scim-body.ts'
 
@@ -127,7 +127,7 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
   }
   switch (`${attribute}${part ? `.${part}` : ''}`.toLowerCase()) {
     case 'username':
-      wanted.userName = required(singleValue(value), 'userName', longestName)
+      wanted.userName = requiredText(singleValue(value), 'userName', longestName)
       break
     case 'emails':
     case 'emails.value': {
@@ -136,19 +136,19 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       break
     }
     case 'displayname':
-      wanted.displayName = optional(singleValue(value), 'displayName')
+      wanted.displayName = optionalText(singleValue(value), 'displayName')
       break
     case 'name':
       wanted.name = value === null ? null : formattedName(attributesOf(value, 'name'))
       break
     case 'name.formatted':
-      wanted.name = optional(singleValue(value), 'name.formatted')
+      wanted.name = optionalText(singleValue(value), 'name.formatted')
       break
     case 'title':
-      wanted.title = optional(singleValue(value), 'title')
+      wanted.title = optionalText(singleValue(value), 'title')
       break
     case 'externalid':
-      wanted.externalId = optional(singleValue(value), 'externalId', longestName)
+      wanted.externalId = optionalText(singleValue(value), 'externalId', longestName)
       break
     case 'active':
       wanted.active = readActive(singleValue(value))
@@ -159,7 +159,7 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
 
 function formattedName({ formatted, givenname, familyname }: Fields): string | null {
   const name = formatted ?? [givenname, familyname].filter((part) => typeof part === 'string').join(' ')
-  return optional(name, 'name.formatted')
+  return optionalText(name, 'name.formatted')
 }
 
 /** The primary address, or the first. A second address of another type, which a directory adds, is ignored. */
@@ -169,7 +169,7 @@ function emailOf(op: Op, value: unknown): string | undefined {
   const emails = [value].flat().map((each) => attributesOf(each, 'emails'))
   const isOther = ({ type }: Fields) => op === 'add' && typeof type === 'string' && !/^work$/i.test(type)
   const { value: email } = emails.find(isPrimary) ?? emails.find((each) => !isOther(each)) ?? {}
-  return email === undefined ? undefined : required(email, 'emails.value')
+  return email === undefined ? undefined : requiredText(email, 'emails.value')
 }
 
 const isPrimary = ({ primary }: Fields) => primary === true || (typeof primary === 'string' && /^true$/i.test(primary))

@@ -2,7 +2,7 @@ import { type Author, type EphemeralMessage, invalid, type MessageBlock, onlyUse
 import { uuidv7 } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { textOfBlocks } from '@parley/slack'
-import type { SlackContent } from '../hooks/read-payload.ts'
+import type { SlackContent } from '../slack-objects/slack-content.ts'
 import { blocksWithButtons } from './buttons.ts'
 
 /** The person who gets an ephemeral message, and the channel in which they see it. */
@@ -26,7 +26,7 @@ export interface ClickToken extends Recipient, Original {
 
 const tokenMs = 24 * 3_600_000
 const tokenContext = 'click token'
-/** Blocks have at most 60,000 bytes; encrypted and as base64 they are longer by a third. */
+/** Blocks have at most 60,000 bytes. Encrypted and written as base64, they are a third longer. */
 export const longestClickToken = 90_000
 
 interface Envelope {

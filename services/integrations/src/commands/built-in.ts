@@ -47,7 +47,7 @@ export const builtInCommands: readonly BuiltIn[] = [
     description: 'Say what you are doing',
     usageHint: '<text>',
     async run({ text, say }) {
-      await say(`_${needed(text, '/me <text>')}_`)
+      await say(`_${requireText(text, '/me <text>')}_`)
       return undefined
     },
   },
@@ -109,7 +109,7 @@ export const builtInCommands: readonly BuiltIn[] = [
       }
       if (status !== 'online' && status !== 'away')
         throw new CommandRefused('Please type /status online, /status away or /status clear')
-      // First the text, because it may be refused.
+      // The text is sent first, because it may be refused.
       if (words !== '') await ask({ service: 'directory', method: 'PUT', path, body: statusIn(words) })
       await ask({ service: 'directory', method: 'PUT', path: '/presence/me', body: { status } })
       return words === '' ? `You are shown as ${status}.` : `You are shown as ${status}: ${words}`
@@ -159,7 +159,8 @@ export async function describeCommands(db: Reader): Promise<string> {
 /** Leaves room for a sentence before the list, and for the line that counts the omitted commands. */
 const longestList = limits.content - 200
 
-function needed(text: string, usage: string): string {
+/** @throws CommandRefused with the usage of the command when there is no text. */
+function requireText(text: string, usage: string): string {
   if (text === '') throw new CommandRefused(`Please type ${usage}`)
   return text
 }
@@ -183,7 +184,7 @@ async function findPerson(
   text: string,
   usage: string,
 ): Promise<{ person: User; rest: string }> {
-  const named = needed(text.toWellFormed().replace(/^@/, '').trim(), usage)
+  const named = requireText(text.toWellFormed().replace(/^@/, '').trim(), usage)
   const words = named.split(/\s+/, maxWords)
   const fits = ({ userName }: User) => {
     const start = named.slice(0, userName.length)

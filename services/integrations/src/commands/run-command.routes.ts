@@ -65,7 +65,7 @@ export const runCommandRoutes =
       const to = { userId: request.caller.userId, channelId: wireChannelId(channel) }
       const builtIn = builtInCommands.find((command) => command.name === name.toLowerCase())
       if (builtIn) {
-        const { answer, ...outcome } = await runBuiltIn(builtIn, typedBy(request, channel, text!))
+        const { answer, ...outcome } = await runBuiltIn(builtIn, typedCommandOf(request, channel, text!))
         return { ephemeral: answer === undefined ? null : appAnswers.sendText(to, answer), ...outcome }
       }
       const command = await findCommand(db, name.toLowerCase())
@@ -98,8 +98,8 @@ export const runCommandRoutes =
       return appAnswers.showOutcome(interaction, `/${command.name}`, answer)
     }
 
-    /** Built-in commands send their requests with the caller's token. */
-    function typedBy(request: FastifyRequest, channel: ChannelRow, text: string): TypedCommand {
+    /** The command with what a built-in command may call. Its requests have the caller's token. */
+    function typedCommandOf(request: FastifyRequest, channel: ChannelRow, text: string): TypedCommand {
       const token = bearerToken(request)
       const ask: TypedCommand['ask'] = async (asked) => {
         const key = asked.method === 'POST' ? { idempotencyKey: randomUUID() } : {}

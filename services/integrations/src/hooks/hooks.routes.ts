@@ -5,10 +5,11 @@ import { isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
+import { readContent, textsOf } from '../slack-objects/slack-content.ts'
 import { findNamesIn } from '../slack-objects/slack-references.queries.ts'
 import { findByTs } from '../slack-objects/slack-timestamps.queries.ts'
 import { plainText, refuseInPlainText, sendOk, takeAnyText } from './plain-text-responses.ts'
-import { readContent, readPayload, textsOf } from './read-payload.ts'
+import { readPayload } from './read-payload.ts'
 
 const PostToHook = {
   summary: 'Post to the channel of a webhook, in the format of Slack’s incoming webhooks',

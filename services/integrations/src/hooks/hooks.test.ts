@@ -4,8 +4,8 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { IncomingWebhook } from '@slack/webhook'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { textsOf } from '../slack-objects/slack-content.ts'
 import { alertmanager, payloads } from './payloads.testing.ts'
-import { textsOf } from './read-payload.ts'
 
 const environment = testEnvironment({ webhooks: { perMinute: 8, maxMentions: 2 } })
 let webhook: { id: string; token: string; url: string; channelId: string }

@@ -1,7 +1,7 @@
 import type { Message, MessageBlock } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
 import { isPretext, textOfBlocks } from '@parley/slack'
-import { isLeftOut, type KeptContent } from '../hooks/read-payload.ts'
+import { isLeftOut, type KeptContent } from '../slack-objects/slack-content.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { payloadOf, readMessageContent, warningOf } from './message-content.ts'
 import type { Arguments, SlackCall } from './slack-call.ts'

@@ -23,8 +23,10 @@ export async function history(call: SlackCall) {
   const cursor = readCursor(args)
   // This request comes first, because it refuses callers who may not read the channel.
   const newest = await get(cursor)
-  const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
-  const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
+  const firstAfter = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
+  const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = firstAfter
+    ? await get(firstAfter.id)
+    : newest
   const references = await findReferences(deps, messages)
   const shown = messages.filter((message) => isWithin(span, references.of(message)))
   const more = hasOlder && shown.length > 0 && shown[0] === messages[0]

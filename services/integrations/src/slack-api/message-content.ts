@@ -1,7 +1,7 @@
 import { lengthOf, limits, type User } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, type MrkdwnNames, markdownToMarkup, mentionedIds, safeText } from '@parley/slack'
-import { isLeftOut, type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
+import { isLeftOut, type KeptContent, readContent, textsOf } from '../slack-objects/slack-content.ts'
 import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
 import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
 

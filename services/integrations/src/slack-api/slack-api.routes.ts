@@ -141,6 +141,7 @@ function tokenOf(request: FastifyRequest, args: Arguments): string {
   return textOf(args, 'token', 'not_authed')
 }
 
+/** The arguments in the query and in the body. `libs/service` gives a request without a body an empty one. */
 function argumentsOf({ query, body }: FastifyRequest): Arguments {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw slackRefusal('json_not_object')
   return { ...(query as Arguments), ...(body as Arguments) }

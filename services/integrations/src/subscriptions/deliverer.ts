@@ -79,7 +79,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
   let heldUntil = performance.now() + leaseMs
   const send = createQueueSender(options, {
     epoch,
-    attempted: progress.attempted,
+    deliveries: progress.deliveries,
     ended,
     maySend: () => !ended.aborted && performance.now() < heldUntil,
   })

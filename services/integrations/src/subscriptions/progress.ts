@@ -21,7 +21,8 @@ interface ProgressParts {
 
 /** Stores what the process with the lease has delivered. */
 export function createProgress({ db, logger, holder, epoch, subscribers, reading }: ProgressParts) {
-  const attempted: SubscriptionDeliveryRow[] = []
+  /** The deliveries that are not stored yet. */
+  const deliveries: SubscriptionDeliveryRow[] = []
   let inserting: Promise<void> | undefined
   let idleAt = performance.now()
 
@@ -30,10 +31,10 @@ export function createProgress({ db, logger, holder, epoch, subscribers, reading
    * that come meanwhile are stored by the next call.
    */
   function storeDeliveries() {
-    if (inserting || attempted.length === 0) return
-    const deliveries = attempted.splice(0)
-    inserting = insertDeliveries(db, deliveries)
-      .catch((err) => logger.warn({ err, deliveries: deliveries.length }, 'the list of deliveries could not be stored'))
+    if (inserting || deliveries.length === 0) return
+    const unstored = deliveries.splice(0)
+    inserting = insertDeliveries(db, unstored)
+      .catch((err) => logger.warn({ err, deliveries: unstored.length }, 'the list of deliveries could not be stored'))
       .finally(() => {
         inserting = undefined
       })
@@ -66,8 +67,8 @@ export function createProgress({ db, logger, holder, epoch, subscribers, reading
   }
 
   return {
-    /** Deliveries are added here. The next `store` stores them. */
-    attempted,
+    /** New deliveries are added to this list. The next `store` stores them. */
+    deliveries,
     store,
     deliveriesStored,
   }

@@ -4,7 +4,8 @@ import { type Requester, RequestFailed } from '@parley/requester'
 import { slackSignature } from '@parley/slack'
 import type { EventRequest } from './event-requests.ts'
 
-export interface Target {
+/** The address that a subscription sends its events to. */
+export interface Receiver {
   url: string
   /** The secret that signs requests; null when it cannot be decrypted, because `auth.jwtSecret` was replaced. */
   secret: string | null
@@ -33,7 +34,7 @@ const maxResponseBytes = 16_384
 /** Sends a request once. Every 2xx means that the receiver accepted it. @throws the signal's reason when the signal ended the request. */
 export async function deliver(
   requester: Requester,
-  { url }: Target,
+  { url }: Receiver,
   request: EventRequest,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {

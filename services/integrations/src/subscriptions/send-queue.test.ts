@@ -46,10 +46,10 @@ async function leadsUntil(losesAt: number, status: number) {
   const events = [eventAt(1), eventAt(2), eventAt(3)]
   addEvents(subscriber, events, { readPos: 3, checkedAt: Number.NEGATIVE_INFINITY })
 
-  const attempted: SubscriptionDeliveryRow[] = []
+  const deliveries: SubscriptionDeliveryRow[] = []
   const parts = { ...deps, requester, retryMs: () => 60_000 }
   const ended = new AbortController().signal
-  const send = createQueueSender(parts, { epoch: 'of this test', attempted, ended, maySend: () => term.hasLease })
+  const send = createQueueSender(parts, { epoch: 'of this test', deliveries, ended, maySend: () => term.hasLease })
   const row = () => findSubscription(deps.db, subscriber.id)
   return { receiver, subscriber, send: () => send(subscriber), row, before: await row() }
 }

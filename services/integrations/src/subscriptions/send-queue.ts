@@ -22,7 +22,7 @@ interface Term {
   /** The epoch of the positions of events. */
   epoch: string
   /** The list to which deliveries are added. The caller stores it later. */
-  attempted: SubscriptionDeliveryRow[]
+  deliveries: SubscriptionDeliveryRow[]
   /** Aborted when this process must stop delivering. */
   ended: AbortSignal
   maySend(): boolean
@@ -36,7 +36,7 @@ const defaultRetryMs = (attempts: number) =>
 const rightsLastMs = 1_000
 
 /** Makes the function that sends the queue of a subscription: one event after the other, until one fails. */
-export function createQueueSender(parts: SenderParts, { epoch, attempted, ended, maySend }: Term) {
+export function createQueueSender(parts: SenderParts, { epoch, deliveries, ended, maySend }: Term) {
   const { db, clock, requester, retryMs = defaultRetryMs } = parts
 
   return async function sendQueue(subscriber: Subscriber): Promise<void> {
@@ -109,7 +109,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const note = (request: Pick<EventRequest, 'type'>, outcome: DeliveryOutcome) => {
       const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }
       const { isFinal: _, ...stored } = outcome
-      attempted.push({ ...facts, ...stored, createdAt: clock() })
+      deliveries.push({ ...facts, ...stored, createdAt: clock() })
       return outcome
     }
     if (settings.secret === null) return note({ type: typeOf(event)! }, secretIsLost)

@@ -2,7 +2,7 @@ import { openSigningSecret } from '@parley/accounts'
 import type { PositionedEvent } from '@parley/events'
 import type { Seals } from '@parley/identity'
 import type { SubscribedBot } from './event-requests.ts'
-import type { Target } from './receiver-requests.ts'
+import type { Receiver } from './receiver-requests.ts'
 import { sourcesOf } from './slack-events.ts'
 import type { ChangedSubscription } from './subscriptions.queries.ts'
 
@@ -37,7 +37,7 @@ interface State {
 }
 
 /** What people have set for the subscription. A changed row replaces the whole object. */
-export interface Settings extends Target, SubscribedBot {
+export interface Settings extends Receiver, SubscribedBot {
   readonly row: ChangedSubscription
   /** The types of the events that the subscription asks for. */
   readonly events: ReadonlySet<string>

@@ -99,9 +99,9 @@ export const updatePositions = (db: Database, holder: string, epoch: string, rea
 const insertBatchSize = 5_000
 
 /** Stores any number of deliveries. */
-export async function insertDeliveries(db: Database, attempted: readonly SubscriptionDeliveryRow[]): Promise<void> {
-  for (let first = 0; first < attempted.length; first += insertBatchSize) {
-    const batch = attempted.slice(first, first + insertBatchSize)
+export async function insertDeliveries(db: Database, deliveries: readonly SubscriptionDeliveryRow[]): Promise<void> {
+  for (let first = 0; first < deliveries.length; first += insertBatchSize) {
+    const batch = deliveries.slice(first, first + insertBatchSize)
     await db.insertInto('subscriptionDeliveries').values(batch).execute()
   }
 }

@@ -1,7 +1,9 @@
+import { dropOldest } from './drop-oldest.ts'
+
 /** The number of closed threads whose replies are kept, because people often return to them. */
 const maxKept = 10
 
-/** The threads that were closed last. `forget` is called with the one that was closed before them. */
+/** Remembers the threads that were closed last. `forget` is called with a thread that is not remembered any more. */
 export function createClosedThreads(forget: (channelId: string, parentId: string) => void) {
   /** The channels of the threads, by the id of the parent, in the order in which the threads were closed. */
   const closed = new Map<string, string>()
@@ -9,10 +11,8 @@ export function createClosedThreads(forget: (channelId: string, parentId: string
     add(channelId: string, parentId: string) {
       closed.delete(parentId)
       closed.set(parentId, channelId)
-      const [oldest] = closed
-      if (closed.size <= maxKept || !oldest) return
-      closed.delete(oldest[0])
-      forget(oldest[1], oldest[0])
+      const oldest = dropOldest(closed, maxKept)
+      if (oldest) forget(oldest[1], oldest[0])
     },
   }
 }

@@ -45,7 +45,7 @@ export function useLiveList<Item>(workspace: Workspace, source: ListSource<Item>
       const before = [...items.keys()].at(-1)
       const limit = Math.min(maxFetched, wanted.current - size)
       const next = await source.fetchPage({ limit, ...(before !== undefined && { before }) })
-      // Otherwise a later fetch has begun, which shows as many items.
+      // A later fetch has begun, and it gets at least as many items.
       if (number !== fetches.current) return
       for (const item of next.items) items.set(source.idOf(item), item)
       hasMore = next.hasMore

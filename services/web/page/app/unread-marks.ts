@@ -56,10 +56,11 @@ export function createUnreadMarks(client: Client, userId: string) {
   return {
     ids: () => marks.all().keys(),
     isMarked: (id: string, { readSeq }: { readSeq: number }) => find(id, readSeq) !== undefined,
-    /** The number of messages that are unread only because of the mark: as the server counts, those of others that are not deleted. */
+    /** The number of messages that are unread only because of the mark. Deleted messages and those of the person do not count. */
     count(id: string, { readSeq }: { readSeq: number }): number {
       const mark = find(id, readSeq)
       if (!mark) return 0
+      // The server counts the messages after `readSeq`.
       const loaded = mark.seqs.filter((seq) => seq <= readSeq).length
       return loaded + Math.max(0, readSeq - mark.loadedSeq)
     },

@@ -1,14 +1,14 @@
-import { type Client, createSyncEngine, joinTabs, type TimelinePosition } from '@parley/client'
-import type { Message, WireEvent } from '@parley/contract'
+import { type Client, createSyncEngine, joinTabs } from '@parley/client'
+import type { WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
-import { attempt, reportStorageFailure } from '../ui/problems.ts'
-import { createClosedThreads } from './closed-threads.ts'
+import { reportStorageFailure } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createEngineReads } from './engine-reads.ts'
 import { createEphemeralMessages } from './ephemeral-messages.ts'
 import { followPage } from './follow-page.ts'
 import { createGroups } from './groups.ts'
+import { createMessages } from './messages.ts'
 import { createPeople } from './people.ts'
 import { createPlaces } from './places.ts'
 import { createQuotations } from './quotations.ts'
@@ -24,20 +24,22 @@ import type { ChosenFiles } from './uploads.ts'
 export type Workspace = ReturnType<typeof createWorkspace>
 
 interface WorkspaceOptions {
-  /** Those of an earlier session of the person too. */
+  /** The files that the person has chosen, also those of an earlier session. */
   files: ChosenFiles
+  /** Called when the server refuses all requests: the session has ended, or a second factor must be set up first. */
   onRefused: (error: unknown) => void
+  /** Called when the session has ended, here or in another tab. */
   onSignedOut: () => void
 }
 
 /**
  * The data and actions of one signed-in person, based on the sync engine of `@parley/client`. Components that read data render again when
- * the data change. `onRefused` is called when the server refuses all requests: the session has ended, or a second factor must be set up
- * first. `onSignedOut` is called when the session has ended, here or in another tab.
+ * the data change.
  */
 export function createWorkspace(client: Client, myId: string, { files, onRefused, onSignedOut }: WorkspaceOptions) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
+  /** The server's time when the stream opened. */
   let openedAt = 0
   const ended = new AbortController()
   const renderQueue = createRenderQueue()
@@ -51,7 +53,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const ephemeral = createEphemeralMessages()
   const commands = createCommands(client, ephemeral.receive)
   const groups = createGroups(client, () => engine.me().role === 'guest')
-  /** They are called with every event, after the engine has applied it. */
+  /** Functions that are called with every event, after the engine has applied it. */
   const listeners = new Set<(event: WireEvent) => void>([
     typing.apply,
     groups.apply,
@@ -80,7 +82,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   })
   engine.ready.then(
     () =>
-      // The lists in the sidebar become longer.
+      // The sidebar shows the lists now. That moves what is below them, so it waits while the person presses something.
       renderQueue.add(() => {
         isReady.value = true
       }),
@@ -89,11 +91,10 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   followPage(engine, deletions, ended.signal)
 
   const reads = createEngineReads(engine, renderQueue)
-  const { read } = reads
   const people = createPeople(engine, myId, reads)
   const places = createPlaces(client, engine, myId, reads)
   const toggles = createToggles(ended.signal, (messageId) => reads.touch(`message:${messageId}`))
-  const closedThreads = createClosedThreads(engine.closeThread)
+  const messages = createMessages(engine, reads, toggles)
 
   return {
     client,
@@ -112,10 +113,11 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     unreadThreads: signal(0),
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
-    settings: () => read('settings', engine.settings),
+    settings: () => reads.read('settings', engine.settings),
 
     ...people,
     ...places,
+    ...messages,
     typing,
     deletions,
     toggles,
@@ -127,36 +129,6 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     commands,
     ephemeral,
     files,
-
-    /** The newest messages of a channel, conversation or thread, or those around a position. `messages` is undefined until they are loaded. */
-    timeline: (id: string, position: TimelinePosition = {}) =>
-      read(keyOf(id, position), () => ({
-        messages: engine.messages(id, position),
-        hasOlder: engine.hasOlder(id, position),
-        hasNewer: engine.hasNewer(id, position),
-        /** These throw RequestFailed when the page cannot be fetched. */
-        loadOlder: () => engine.loadOlder(id, position),
-        loadNewer: () => engine.loadNewer(id, position),
-      })),
-    message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
-    /** A message with what the person has turned on or off. */
-    shown: (message: Message) => read(`message:${message.id}`, () => toggles.shown(message)),
-    pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
-    outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
-    outboxIds: () => read('outbox', engine.outboxIds),
-
-    /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
-    open: engine.openMessages,
-    openAround: engine.openAround,
-    openThread: engine.openThread,
-    /** Call it when a thread is closed. The replies of recently closed threads are kept. */
-    leaveThread: closedThreads.add,
-    openPins: (id: string) => attempt(engine.openPins(id)),
-    close: engine.closePlace,
-    trim: engine.trimMessages,
-    send: engine.send,
-    retry: engine.retry,
-    discard: engine.discard,
 
     /** Calls `listener` with every event until the returned function is called. */
     listen(listener: (event: WireEvent) => void) {
@@ -184,5 +156,3 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     },
   }
 }
-
-const keyOf = (id: string, { parentId }: TimelinePosition) => (parentId ? `thread:${parentId}` : `messages:${id}`)

@@ -17,17 +17,17 @@ import { useSuggestions } from './suggestions.tsx'
 interface ComposerProps extends SendingProps {
   /** The accessible name of the text box. */
   name: string
-  /** Called when it has appeared: whether it takes the focus. */
+  /** Called when the text box has appeared. Returns whether it takes the focus. */
   takesFocus: () => boolean
   /** Set to the text box, so that the parent can give it the focus. */
   box?: { current: HTMLTextAreaElement | null }
-  /** ArrowUp in an empty text box. */
+  /** Called for ArrowUp in an empty text box. */
   onEditLast?: () => void
 }
 
 /**
- * The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. It renders again
- * only when its properties change, so its functions must stay the same (`useStable`).
+ * The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. The component
+ * renders again only when its properties change. So the functions among them must stay the same (`useStable`).
  */
 export const Composer = memo(function Composer(props: ComposerProps) {
   const { workspace, channelId, threadId, name, onEditLast } = props
@@ -35,15 +35,14 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const destinationId = threadId ?? channelId
   const ownBox = useRef<HTMLTextAreaElement>(null)
   const box = props.box ?? ownBox
-  const picker = useRef<HTMLInputElement>(null)
   const isWaiting = workspace.files.isWaiting(destinationId)
   const quoted = workspace.quotations.of(destinationId)
   const removeQuotation = () => workspace.quotations.set(destinationId, undefined)
   const fitHeight = useTextHeight(box)
   const draft = useDraft(props, box, fitHeight)
   const sendTyping = useTypingNotice(workspace, channelId)
-  const hasCommands = threadId === undefined
-  const suggestions = useSuggestions(box, { workspace, channelId, hasCommands })
+  const isInThread = threadId !== undefined
+  const suggestions = useSuggestions(box, { workspace, channelId, hasCommands: !isInThread })
   const sending = useSending(props, box, draft, setText)
 
   useEffect(() => {
@@ -55,7 +54,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const { value } = box.current!
     fitHeight()
     draft.store(value)
-    if (threadId === undefined && value !== '') sendTyping()
+    if (!isInThread && value !== '') sendTyping()
   }
 
   function setText(text: string) {
@@ -65,10 +64,12 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   }
 
   function send() {
-    // Not after the upload, when the person may be typing elsewhere.
+    // The box gets the focus before the files are uploaded, because the person may be typing elsewhere after that.
     box.current!.focus()
     sending.send()
   }
+
+  const addFiles = (chosen: FileList | null) => workspace.files.add(destinationId, channelId, chosen)
 
   function onKeyDown(event: KeyboardEvent) {
     if (isOfInputMethod(event) || suggestions.onKeyDown(event)) return
@@ -85,6 +86,14 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       workspace.files.stopWaiting(destinationId)
       removeQuotation()
     }
+  }
+
+  function onPaste(event: ClipboardEvent) {
+    if (pasteLink(event, box.current!)) return
+    const { clipboardData } = event
+    if (!clipboardData?.files.length || isFormattedText(clipboardData)) return
+    event.preventDefault()
+    addFiles(clipboardData.files)
   }
 
   return (
@@ -123,31 +132,10 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         }}
         onKeyDown={onKeyDown}
         onBlur={suggestions.close}
-        onPaste={(event) => {
-          if (pasteLink(event, event.currentTarget)) return
-          const { clipboardData } = event
-          if (!clipboardData?.files.length || isFormattedText(clipboardData)) return
-          event.preventDefault()
-          workspace.files.add(destinationId, channelId, clipboardData.files)
-        }}
+        onPaste={onPaste}
       />
       <div class="composer-row">
-        {/* Its name is its text and not an `aria-label`, so that only the file field has this label. */}
-        <button type="button" class="icon-button" title={t('Attach files')} onClick={() => picker.current!.click()}>
-          <Icon name="attach" />
-          <span class="visually-hidden">{t('Attach files')}</span>
-        </button>
-        <input
-          ref={picker}
-          hidden
-          type="file"
-          multiple
-          aria-label={t('Attach files')}
-          onChange={(event) => {
-            workspace.files.add(destinationId, channelId, event.currentTarget.files)
-            event.currentTarget.value = ''
-          }}
-        />
+        <AttachButton onChoose={addFiles} />
         <FormattingBar box={box} />
         <span class="spring quiet">
           {isWaiting && t('The message is sent when the files are uploaded')}
@@ -158,6 +146,33 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     </div>
   )
 })
+
+/** Opens the file dialog of the browser. */
+function AttachButton({ onChoose }: { onChoose: (files: FileList | null) => void }) {
+  const field = useRef<HTMLInputElement>(null)
+  const name = t('Attach files')
+  return (
+    <>
+      {/* Its name is its text and not an `aria-label`, so that only the file field has this label. */}
+      <button type="button" class="icon-button" title={name} onClick={() => field.current!.click()}>
+        <Icon name="attach" />
+        <span class="visually-hidden">{name}</span>
+      </button>
+      <input
+        ref={field}
+        hidden
+        type="file"
+        multiple
+        aria-label={name}
+        onChange={({ currentTarget }) => {
+          onChoose(currentTarget.files)
+          // Otherwise there would be no event when the person chooses the same files again.
+          currentTarget.value = ''
+        }}
+      />
+    </>
+  )
+}
 
 /** Whether text was copied from an office program. Such a program adds a picture of the text. */
 const isFormattedText = ({ types }: DataTransfer) => types.includes('text/plain') && types.includes('text/html')

@@ -34,7 +34,7 @@ export function useEditing({ myId, deletions, edits }: Workspace, { messages, ou
     // The message is sent, and will be in the list in a moment.
     if (!newestEntry && id === current.previousId) return
     awaited.current = undefined
-    // Otherwise the person has done something else meanwhile.
+    // A person who has typed something, sent a message or moved the focus does not want to edit any more.
     const isWaiting = !newestEntry && document.activeElement === box.current && box.current!.value === ''
     if (isWaiting) edit(id)
   }, [messages, outbox])

@@ -73,6 +73,6 @@ export function useScrollToTarget(
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
-    // Only when the target is loaded. Later the person may have scrolled.
+    // This happens once, when the target is loaded. Later the person may have scrolled.
   }, [targetKey, targetIndex >= 0])
 }

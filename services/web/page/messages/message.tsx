@@ -89,7 +89,7 @@ export function MessageArticle(props: MessageProps) {
       tabIndex={props.isReachedByTab ? 0 : -1}
       {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-time` } : { 'aria-label': nameOf(message, userName) })}
       aria-describedby={`${ids}-text`}
-      // Not `onPointerEnter`: during scrolling, rows come under a pointer that does not move.
+      // There is no `onPointerEnter`, because during scrolling, rows come under a pointer that does not move.
       onPointerMove={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
       onFocusIn={() => (hasFocus.value = true)}

@@ -33,7 +33,10 @@ export function useSending(
     if (files.isWaiting(destinationId)) void sendWhenUploaded(box.current!)
   }, [destinationId])
 
-  /** It goes on when the person opens another channel or thread. Then `area` is not the text box of the page any more, but has its text. */
+  /**
+   * Sends the message as soon as its files are uploaded, also when the person has opened another channel or thread meanwhile. Then `area` is
+   * not on the page any more, but it still has the text.
+   */
   async function sendWhenUploaded(area: HTMLTextAreaElement) {
     const chosen = files.of(destinationId)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
@@ -45,6 +48,7 @@ export function useSending(
     if (await files.untilUploaded(destinationId)) await sendWhenUploaded(area)
   }
 
+  /** Puts the message into the outbox, and empties the text box. A command is run instead. */
   function sendNow(area: HTMLTextAreaElement) {
     const content = area.value.trim()
     const chosen = files.of(destinationId)
@@ -59,14 +63,14 @@ export function useSending(
     const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
     files.clear(destinationId)
     quotations.set(destinationId, undefined)
-    // The browser could not store the message, so it will not be sent.
+    /** Called when the browser could not store the message, so that it will not be sent. */
     const putBackFiles = (error: unknown) => {
       reportStorageFailure(error)
       files.putBack(destinationId, chosen)
       if (quotation) quotations.set(destinationId, quotation)
     }
     if (!area.isConnected) {
-      // The text is still a draft.
+      // The text is still stored as the draft, unless the person has changed the draft meanwhile.
       sent.then(() => {
         if (draft.read() === area.value) draft.store('')
       }, putBackFiles)

@@ -145,7 +145,7 @@ export function useSuggestions(
             aria-selected={index === chosen.value}
             // The text box keeps the focus.
             onMouseDown={(event) => event.preventDefault()}
-            // Not at the first touch: a finger also scrolls the list, and a click would come when the list is gone.
+            // The first touch does not choose: a finger also scrolls the list, and a click would come when the list is gone.
             onClick={() => choose(option)}
           >
             {option.person && (

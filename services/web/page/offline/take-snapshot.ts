@@ -38,7 +38,7 @@ function write(element: Element, parts: string[]) {
   const name = element.localName
   if (!allowedElement.test(name) || element.matches('.gap, [popover], [hidden]') || !isVisible(element)) return
   if (name === 'img') {
-    // Only the space of the picture. Without it, the rows above would be lower than in the page.
+    // The snapshot has only the space of the picture. Without it, the rows above would be lower than in the page.
     const { width, height } = element.getBoundingClientRect()
     parts.push('<svg class="picture" width="', `${width}`, '" height="', `${height}`, '"></svg>')
     return

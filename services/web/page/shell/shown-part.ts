@@ -34,7 +34,7 @@ export function useShownPart(workspace: Workspace, id: string, messageId: string
     openUnread(first: number) {
       const choice = ++choices.current
       const opened = workspace.openAround(id, { seq: first }).then(() => {
-        // Otherwise it was loaded late, and the person has chosen another part meanwhile.
+        // The person may have chosen another part meanwhile.
         if (choice === choices.current) choose(first)
       })
       void attempt(opened)

@@ -148,7 +148,7 @@ function useOpenRowInView(openId: string | undefined, rows: number) {
     const row = root.current!.querySelector('[aria-current=page]')?.parentElement
     if (!row || openId === shownId.current) return
     shownId.current = openId
-    // Not `scrollIntoView`: the sidebar of a narrow page is beside the viewport, and the whole page would scroll.
+    // With `scrollIntoView` the whole page would scroll, because the sidebar of a narrow page is beside the viewport.
     const [list, { top, bottom }] = [root.current!.getBoundingClientRect(), row.getBoundingClientRect()]
     if (top < list.top) root.current!.scrollTop -= list.top - top
     else if (bottom > list.bottom) root.current!.scrollTop += bottom - list.bottom

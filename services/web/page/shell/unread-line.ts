@@ -35,7 +35,7 @@ export function useUnreadLine(
     if (unreadCount > 0) {
       if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)
     } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
-    // Not when the numbers change: the line stays where it is while further messages come.
+    // The numbers are no dependencies, because the line stays where it is while further messages come.
   }, [isAway, isAtEnd, unreadCount === 0])
   return { seq: seq.value, mark: (next: number) => (seq.value = next) }
 }

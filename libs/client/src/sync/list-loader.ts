@@ -2,12 +2,12 @@ import type { WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
-import { isConversationId } from '../requests/routes.ts'
+import { isConversationId, type ResponseOf } from '../requests/routes.ts'
 import type { Stored } from '../store/store.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
 
-interface ListingsParts {
+interface ListLoaderParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists
@@ -20,9 +20,9 @@ interface ListingsParts {
   readFromLeader: () => (() => Promise<Stored>) | undefined
 }
 
-export type Listings = ReturnType<typeof createListings>
+export type ListLoader = ReturnType<typeof createListLoader>
 
-type Load = Exclude<Need, `place:${string}`>
+type ListName = Exclude<Need, `place:${string}`>
 
 /**
  * The pause before data are fetched again because of an event. The event may have the same effect on all clients, so the pause is
@@ -30,35 +30,38 @@ type Load = Exclude<Need, `place:${string}`>
  */
 const refetchAfterMs = { least: 200, spread: 1_500 }
 
-/** Fetches the data of `lists`, and fetches them again after events that do not contain enough. */
-export function createListings({
+/** Loads the data of `lists`, and loads them again after events that do not contain enough. */
+export function createListLoader({
   client,
   scope,
   lists,
   eventLog: { fetchWithEvents },
   closing,
   ...parts
-}: ListingsParts) {
+}: ListLoaderParts) {
   const firstLoad = Promise.withResolvers<void>()
   const channelsListed = Promise.withResolvers<void>()
   firstLoad.promise.then(channelsListed.resolve, channelsListed.reject)
+  // A rejection must not count as unhandled while nobody waits for the channels.
   channelsListed.promise.catch(() => {})
+  /** The data that the running load must still load. */
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
   let generation = 0
   let hasEnded = false
 
-  /** Fetches data. Only one load runs at a time, and data that are needed meanwhile are fetched after it. */
-  function fetch(what: Need) {
-    needed.add(what)
-    loading ??= load().finally(() => {
+  /** Loads data. Only one load runs at a time, and data that are needed meanwhile are loaded after it. */
+  function load(need: Need) {
+    needed.add(need)
+    loading ??= loadNeeded().finally(() => {
       loading = undefined
-      for (const each of needed) if (!closing.aborted) fetch(each)
+      for (const each of needed) if (!closing.aborted) load(each)
       if (loading === undefined && !hasEnded) parts.onSettled()
     })
   }
 
-  async function load() {
+  /** Loads until nothing is needed any more, and retries after failures. It stops when the session has ended. */
+  async function loadNeeded() {
     for (let failures = 0; needed.size > 0 && !closing.aborted; ) {
       // The server spreads the reconnects of clients already, so these two need no pause.
       const isSpread = needed.has('everything') || needed.has('presence')
@@ -66,7 +69,8 @@ export function createListings({
       const taken: Need[] = needed.has('everything') ? ['everything'] : [...needed]
       needed.clear()
       try {
-        await fetchAll(taken)
+        const readFromLeader = parts.readFromLeader()
+        await (readFromLeader ? loadFromLeader(taken, readFromLeader) : Promise.all(taken.map(loadFromServer)))
         failures = 0
       } catch (error) {
         // The server refuses all other requests until the person has set up a second factor.
@@ -74,32 +78,30 @@ export function createListings({
           hasEnded = true
           return firstLoad.reject(error)
         }
-        for (const what of taken) needed.add(what)
+        for (const need of taken) needed.add(need)
         await pause(jittered(failures++, usualBackoff), closing)
       }
     }
   }
 
-  async function fetchAll(taken: Need[]) {
-    const readFromLeader = parts.readFromLeader()
-    if (!readFromLeader) {
-      const fetchOne = (what: Need) => (what.startsWith('place:') ? fetchPlace(what.slice(6)) : loadList(what as Load))
-      await Promise.all(taken.map(fetchOne))
-      return
-    }
-    const isWhole = taken.includes('everything')
-    if (taken.some((what) => what !== 'presence')) await fetchAndSet(readFromLeader, lists.restore)
-    // The leader stores everything except presence.
-    if (taken.includes('presence') || (isWhole && scope === 'all')) await loadList('presence')
+  const loadFromServer = (need: Need) =>
+    need.startsWith('place:') ? fetchPlace(need.slice(6)) : fetchList(need as ListName)
+
+  /** The leader stores everything except presence, which is fetched from the server. */
+  async function loadFromLeader(needs: readonly Need[], read: () => Promise<Stored>) {
+    const isWhole = needs.includes('everything')
+    if (needs.some((need) => need !== 'presence')) await fetchAndSet(read, lists.restore)
+    if (needs.includes('presence') || (isWhole && scope === 'all')) await fetchList('presence')
     if (isWhole) firstLoad.resolve()
   }
 
-  const fetchCurrent = <T>(get: () => Promise<T>, merge: (response: T, since: WireEvent[]) => void) =>
+  /** Fetches data. `merge` gets the response and the events that came during the request. */
+  const fetchAndMerge = <T>(get: () => Promise<T>, merge: (response: T, since: WireEvent[]) => void) =>
     fetchWithEvents(get, () => generation, merge)
 
-  /** Fetches a listing, sets it, and applies the events that came during the request. */
+  /** Fetches data and sets them. Then it applies the events that came during the request. */
   const fetchAndSet = <T>(get: () => Promise<T>, set: (response: T) => void) =>
-    fetchCurrent(get, (response, since) => {
+    fetchAndMerge(get, (response, since) => {
       set(response)
       applyAgain(since)
     })
@@ -111,13 +113,13 @@ export function createListings({
     }
   }
 
-  async function loadList(what: Load) {
+  async function fetchList(name: ListName) {
     if (scope === 'joined') await fetchJoined()
     else {
       const { createWholeLists } = await import('./whole-lists.ts')
-      await createWholeLists(client, lists, fetchAndSet)[what]()
+      await createWholeLists(client, lists, fetchAndSet)[name]()
     }
-    if (what === 'everything') firstLoad.resolve()
+    if (name === 'everything') firstLoad.resolve()
   }
 
   /** Fetches one channel or conversation. A refusal is ignored, because an event says when the item is removed. */
@@ -137,16 +139,15 @@ export function createListings({
         )
 
   /**
-   * Fetches the channels first, because the page shows one of them already and is loading its messages. Of people it fetches only the
-   * signed-in person. Others are fetched when they are shown. While the groups of the person are unknown, a mention of a group is not
-   * counted as a mention of the person.
+   * Fetches the joined channels, and then the conversations, the settings and the signed-in person. The channels come first, because the page
+   * shows one of them already and is loading its messages. Other people are fetched when they are shown.
    */
   async function fetchJoined() {
-    let channelsRequest: Promise<unknown> | undefined
+    /** The newest request for the channels. The first one is sent before `listOthers` is called. */
+    let channelsRequest: Promise<ResponseOf<'GET /channels'>> | undefined
     const listChannels = () => {
-      const request = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
-      channelsRequest = request
-      return request
+      channelsRequest = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
+      return channelsRequest
     }
     const listOthers = async () => {
       await channelsRequest
@@ -159,11 +160,12 @@ export function createListings({
     }
     await Promise.all([
       fetchAndSet(listChannels, (listed) => lists.setChannels(listed.channels)).then(channelsListed.resolve),
-      fetchCurrent(listOthers, ([{ user, ...mine }, { conversations }, { name }], since) => {
+      fetchAndMerge(listOthers, ([{ user, ...mine }, { conversations }, { name }], since) => {
         lists.setMe({ ...user, ...mine })
         lists.setConversations(conversations)
         lists.setSettings(name)
         applyAgain(since)
+        // When these events came first, the groups of the person were perhaps unknown, and mentions of them were not counted.
         for (const { payload } of since) {
           if ('mentions' in payload && lists.mentionsMe(payload.mentions)) needed.add(`place:${payload.channelId}`)
         }
@@ -181,13 +183,13 @@ export function createListings({
     },
     /** Increases when events were missed. Responses to earlier requests are dropped then. */
     generation: () => generation,
-    fetch,
+    load,
     fetchAndSet,
     /** Call it when the lists were restored from the store. */
     setReady: () => firstLoad.resolve(),
     reload() {
       generation++
-      fetch('everything')
+      load('everything')
     },
   }
 }

@@ -7,10 +7,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createChanges } from '../store/changes.ts'
 import { createEventLog } from './event-log.ts'
 import { createLists } from './lists.ts'
-import { createPeople } from './people.ts'
+import { createPeopleLoader } from './people-loader.ts'
 
-/** What `createPeople` needs, with a server that gives all responses with `respond`. */
-async function peopleOf(respond: RequestListener) {
+/** What `createPeopleLoader` needs, with a server that gives all responses with `respond`. */
+async function peopleLoaderOf(respond: RequestListener) {
   const server = createServer(respond)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const closing = new AbortController()
@@ -21,7 +21,7 @@ async function peopleOf(respond: RequestListener) {
   const { port } = server.address() as AddressInfo
   const lists = createLists({ scope: 'joined', changes: createChanges(), onRenamed() {} })
   const eventLog = createEventLog(closing.signal)
-  const people = createPeople({
+  const loader = createPeopleLoader({
     client: createClient({
       baseUrl: `http://127.0.0.1:${port}`,
       tokens: tokensInMemory({ accessToken: 'any' }),
@@ -31,34 +31,34 @@ async function peopleOf(respond: RequestListener) {
     closing: closing.signal,
     version: () => 0,
   })
-  return { people, lists, eventLog, closing }
+  return { loader, lists, eventLog, closing }
 }
 
 test('the presence of people can be shown any number of times without more listeners for the end of the engine', async () => {
-  const { people, closing } = await peopleOf((_request, response) => {
+  const { loader, closing } = await peopleLoaderOf((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end('{"presence":[]}')
   })
   const listeners = () => getEventListeners(closing.signal, 'abort').length
-  people.showPresence(['ann'])()
+  loader.showPresence(['ann'])()
   const before = listeners()
-  for (let n = 0; n < 20; n++) people.showPresence([`person ${n}`])()
+  for (let n = 0; n < 20; n++) loader.showPresence([`person ${n}`])()
   expect(listeners()).toBe(before)
 })
 
 test('the presence of a late response does not replace a newer one', async () => {
   const [first, second] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<ServerResponse>()]
   const waiting = [first, second]
-  const { people, lists } = await peopleOf((_request, response) => {
+  const { loader, lists } = await peopleLoaderOf((_request, response) => {
     response.setHeader('content-type', 'application/json')
     waiting.shift()!.resolve(response)
   })
   const presence = (shown: Record<string, 'online' | 'away'>) =>
     JSON.stringify({ presence: Object.entries(shown).map(([userId, status]) => ({ userId, status, lastSeen: 0 })) })
   const statusOf = (id: string) => lists.presenceOf(id)?.status
-  people.showPresence(['ann', 'bob'])
+  loader.showPresence(['ann', 'bob'])
   const late = await first.promise
-  people.showPresence(['ann'])
+  loader.showPresence(['ann'])
   const newer = await second.promise
   newer.end(presence({ ann: 'online' }))
   await expect.poll(() => statusOf('ann')).toBe('online')
@@ -73,7 +73,7 @@ const departures: WireEvent[] = [
 ]
 
 test.each(departures)('a response does not bring a person back after $type', async (event) => {
-  const { people, lists, eventLog } = await peopleOf((_request, response) => {
+  const { loader, lists, eventLog } = await peopleLoaderOf((_request, response) => {
     eventLog.record(event)
     lists.apply(event)
     response.setHeader('content-type', 'application/json')
@@ -86,6 +86,6 @@ test.each(departures)('a response does not bring a person back after $type', asy
       }),
     )
   })
-  await people.load(['gus', 'ann'])
+  await loader.load(['gus', 'ann'])
   expect(lists.users().map(({ id }) => id)).toEqual(['ann'])
 })
