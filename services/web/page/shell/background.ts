@@ -4,6 +4,7 @@ import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
+import { closeByBack } from './close-by-back.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
 import { sendPreferences } from './place-preferences.ts'
@@ -25,6 +26,7 @@ export function startBackground(workspace: Workspace): () => void {
     typeAnywhere,
     continueLists,
     openPeople,
+    closeByBack,
     cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
