@@ -3,6 +3,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
+import { pasteRichText } from '../paste/rich-text.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { closeByBack } from './close-by-back.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
@@ -25,6 +26,7 @@ export function startBackground(workspace: Workspace): () => void {
     repeatReads,
     typeAnywhere,
     continueLists,
+    pasteRichText,
     openPeople,
     closeByBack,
     cacheParts,
