@@ -1,4 +1,5 @@
 import { accessJourneys } from './access-journeys.ts'
+import { backJourneys } from './back-journeys.ts'
 import { keyboardJourneys } from './keyboard-journeys.ts'
 import { navigationJourneys } from './navigation-journeys.ts'
 import { peopleJourneys } from './people-journeys.ts'
@@ -12,5 +13,6 @@ describeSite('everyday work in the web client', { timeout: 120_000, launched: ma
   peopleJourneys(site)
   unreadJourneys(site)
   navigationJourneys(site)
+  backJourneys(site)
   accessJourneys(site)
 })

@@ -3,10 +3,12 @@ import { attachingJourneys } from './attaching-journeys.ts'
 import { composingJourneys } from './composing-journeys.ts'
 import { editingJourneys } from './editing-journeys.ts'
 import { findingJourneys } from './finding-journeys.ts'
+import { pastingJourneys } from './pasting-journeys.ts'
 import { describeSite, mayCallThisMachine } from './site.ts'
 
 describeSite('the features of the web client', { timeout: 120_000, launched: mayCallThisMachine }, (site) => {
   composingJourneys(site)
+  pastingJourneys(site)
   attachingJourneys(site)
   editingJourneys(site)
   findingJourneys(site)

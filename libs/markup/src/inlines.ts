@@ -263,7 +263,8 @@ function isBoundary(text: string, at: number, side: 'before' | 'after'): boolean
   return !isWordCharacter(at === 0 ? undefined : text.codePointAt(at - (isLowSurrogate && at > 1 ? 2 : 1)))
 }
 
-function isWordCharacter(codePoint: number | undefined): boolean {
+/** Whether a marker of emphasis has no effect beside the character: a letter, a digit or a backslash. */
+export function isWordCharacter(codePoint: number | undefined): boolean {
   if (codePoint === undefined) return false
   const character = String.fromCodePoint(codePoint)
   return wordCharacter.test(character) && !scriptWithoutSpaces.test(character)

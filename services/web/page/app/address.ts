@@ -36,6 +36,8 @@ const url = signal(new URL(location.href))
 /** How often the person, or the end of a session, has opened something else. */
 let changes = 0
 addEventListener('popstate', () => {
+  // Only what is open above the view changes (`closeByBack`).
+  if (location.href === url.value.href) return
   changes++
   url.value = new URL(location.href)
 })
@@ -57,7 +59,8 @@ export function navigate(to: string, { replace = false, isAutomatic = false }: N
   const isSame = to === location.pathname + location.search
   if (isSame && address.value.view !== 'search') return
   if (!isAutomatic) changes++
-  if (replace || isSame) history.replaceState(null, '', to)
+  // What is open above the view has an entry of its own (`closeByBack`).
+  if (replace || isSame || history.state?.layers) history.replaceState(null, '', to)
   else history.pushState(null, '', to)
   url.value = new URL(location.href)
 }

@@ -3,7 +3,9 @@ import type { Workspace } from '../app/workspace.ts'
 import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
+import { pasteRichText } from '../paste/rich-text.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
+import { closeByBack } from './close-by-back.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
 import { sendPreferences } from './place-preferences.ts'
@@ -24,7 +26,9 @@ export function startBackground(workspace: Workspace): () => void {
     repeatReads,
     typeAnywhere,
     continueLists,
+    pasteRichText,
     openPeople,
+    closeByBack,
     cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
