@@ -25,7 +25,7 @@ const bold = new Set(['b', 'strong', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
 const italic = new Set(['i', 'em'])
 const strike = new Set(['s', 'strike', 'del'])
 const code = new Set(['code', 'kbd', 'samp', 'tt'])
-const hidden = new Set(['head', 'template', 'select', 'object', 'svg', 'math'])
+const hidden = new Set('head iframe math noscript object script select style svg template textarea title'.split(' '))
 /** They begin a line. A blank line is before and after a paragraph too. */
 const blocks = new Set(
   'address article aside dd details div dl dt figcaption figure footer form header li main nav section tr'.split(' '),

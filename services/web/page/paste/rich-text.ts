@@ -1,5 +1,4 @@
 import { replaceText } from '../messages/formatting.tsx'
-import { markupOfHtml } from './markup-of-html.ts'
 
 const address = /^(?:https?:\/\/|mailto:)\S+$/i
 const fence = /^```/gm
@@ -11,27 +10,36 @@ export function pasteRichText(): () => void {
   const onPaste = (event: ClipboardEvent) => {
     const box = event.target as HTMLTextAreaElement
     if (event.defaultPrevented || !event.clipboardData || !box.matches('.composer textarea')) return
-    const { value, selectionStart, selectionEnd } = box
-    const text = markupOf(event.clipboardData)
-    const before = value.slice(0, selectionStart)
-    if (text === undefined || isInCode(before)) return
+    const html = formattedText(event.clipboardData)
+    if (html === undefined || isInCode(box.value.slice(0, box.selectionStart))) return
+    // The data of the event can be read only now.
+    const plain = event.clipboardData.getData('text/plain')
     event.preventDefault()
-    const after = value.slice(selectionEnd)
-    // A quotation, a list and a block of code have lines of their own.
-    const start = beginsBlock.test(text) && /[^\n]$/.test(before) ? '\n' : ''
-    const end = endsBlock.test(text) && /^[^\n]/.test(after) ? '\n' : ''
-    replaceText(box, selectionStart, selectionEnd, start + text + end)
+    void pasteMarkup(box, html, plain)
   }
   document.addEventListener('paste', onPaste)
   return () => document.removeEventListener('paste', onPaste)
 }
 
-/** Undefined for plain text, an address (browsers add the title of its page), and what a code editor has copied. */
-function markupOf(data: DataTransfer): string | undefined {
+/** The HTML. Undefined for plain text, an address (browsers add the title of its page), and what a code editor has copied. */
+function formattedText(data: DataTransfer): string | undefined {
   const html = data.getData('text/html')
-  if (html === '' || address.test(data.getData('text/plain').trim()) || data.types.includes('vscode-editor-data'))
-    return
-  return markupOfHtml(html)
+  const plain = data.getData('text/plain').trim()
+  const isPlain = html === '' || plain === '' || address.test(plain) || data.types.includes('vscode-editor-data')
+  return isPlain ? undefined : html
+}
+
+/** Pastes the plain text when the HTML has no format that the markup has. */
+async function pasteMarkup(box: HTMLTextAreaElement, html: string, plain: string) {
+  // The parser of HTML is loaded when it is needed for the first time.
+  const markup = await import('./markup-of-html.ts').then(({ markupOfHtml }) => markupOfHtml(html), reportError)
+  if (!box.isConnected) return
+  const { value, selectionStart, selectionEnd } = box
+  if (markup === undefined) return replaceText(box, selectionStart, selectionEnd, plain)
+  // A quotation, a list and a block of code have lines of their own.
+  const start = beginsBlock.test(markup) && /[^\n]$/.test(value.slice(0, selectionStart)) ? '\n' : ''
+  const end = endsBlock.test(markup) && /^[^\n]/.test(value.slice(selectionEnd)) ? '\n' : ''
+  replaceText(box, selectionStart, selectionEnd, start + markup + end)
 }
 
 function isInCode(before: string): boolean {
