@@ -24,7 +24,7 @@ export interface ServiceRequest {
 
 export interface ServiceResponse {
   status: number
-  /** JSON; a refusal is `{error, code}`. */
+  /** JSON; a refusal is `{error, code}`. Empty with the statuses from 500 on. */
   // biome-ignore lint/suspicious/noExplicitAny: the contract of the API defines it
   body: any
   /** Seconds. Only with 429 and 503. */
@@ -53,11 +53,18 @@ export const servicesOf =
     return responseOf(statusCode, headers['retry-after'], payload)
   }
 
+interface UpstreamConfig {
+  gateway: { upstreams: Pick<Config['gateway']['upstreams'], (typeof called)[number]> }
+}
+
 /**
  * Calls the services of a cluster, at `gateway.upstreams`. Requests go to all addresses of a host name in turn.
  * @throws ConfigError when a service has no address.
  */
-export function connectServices({ gateway: { upstreams } }: Config): { call: CallService; close(): Promise<void> } {
+export function connectServices({ gateway: { upstreams } }: UpstreamConfig): {
+  call: CallService
+  close(): Promise<void>
+} {
   const missing = called.filter((name) => upstreams[name].length === 0)
   if (missing.length > 0)
     throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
@@ -110,7 +117,8 @@ const payloadOf = ({ body }: ServiceRequest) =>
 
 const responseOf = (status: number, retryAfter: unknown, text: string): ServiceResponse => ({
   status,
-  body: text === '' ? {} : JSON.parse(text),
+  // A proxy between the services may answer for a service that is unavailable, without JSON.
+  body: text === '' || status >= 500 ? {} : JSON.parse(text),
   retryAfter: retryAfter === undefined ? undefined : Number(retryAfter),
 })
 
