@@ -211,6 +211,27 @@ export function toggleJourneys(site: Site) {
     await join.waitFor({ state: 'detached' })
   })
 
+  test('a saved message disappears from the list at once, and comes back when the server refuses it', async () => {
+    const { eve, fay, channel, page, held } = await meet()
+    const { id } = await eve.says('keep a lookout', channel)
+    await fay.put(`/messages/${id}/saved`, { isSaved: true })
+    await page.goto(`${site.baseUrl}/saved`)
+    const saved = article(page, 'keep a lookout')
+    const remove = page.getByRole('button', { name: 'Remove from saved' })
+    await remove.click()
+    await saved.waitFor({ state: 'detached' })
+    await page.getByText('No saved messages yet').waitFor()
+    await expect.poll(() => held.length).toBe(1)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await saved.waitFor()
+    await remove.press('Enter')
+    await expect.poll(() => held.length).toBe(2)
+    await answer(page, held[1]!)
+    await saved.waitFor({ state: 'detached' })
+    expect((await fay.get('/saved')).body.messages).toEqual([])
+  })
+
   test('the question before a private channel is left waits for the response', async () => {
     const { channel, page, held } = await meet({ isPrivate: true })
     const question = page.getByRole('dialog', { name: 'Leave channel' })
