@@ -92,7 +92,7 @@ export function backJourneys(site: Site) {
   })
 
   test('it leads from a channel that was chosen in the navigation to the one before', async () => {
-    const { page, from, to } = await arrive('pia')
+    const { page, from, to } = await arrive('paz')
     await openAbove(page, () => press(page, 'Navigation'))
     await channels(page).getByRole('link', { name: 'General' }).click()
     await heading(page, 'General').waitFor()

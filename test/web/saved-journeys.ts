@@ -24,6 +24,8 @@ export function savedJourneys(site: Site) {
     await desk.goto(`${site.baseUrl}/c/${channel.id}`)
     await act(desk, 'the tide tables', 'Save message')
     await desk.getByText('Message saved').waitFor()
+    const mark = article(desk, 'the tide tables').getByRole('img', { name: 'Saved' })
+    await mark.waitFor()
     await article(phone, 'the tide tables').waitFor()
     await vera.put(`/messages/${reply.id}/saved`, { isSaved: true })
     await expect.poll(() => saved(phone).count()).toBe(2)
@@ -36,10 +38,20 @@ export function savedJourneys(site: Site) {
     await phone.keyboard.press('Enter')
     await expect.poll(() => saved(phone).count()).toBe(1)
     await expect.poll(() => phone.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY')
-    // The menu knows what another device has saved.
+    // A channel that is opened later has the mark of what was saved before, and the menu knows it.
+    await desk.reload()
+    await mark.waitFor()
+    await isAccessible(desk)
     await act(desk, 'the tide tables', 'Remove from saved')
+    await mark.waitFor({ state: 'detached' })
     await list(phone).getByText('No saved messages yet').waitFor()
     expect((await vera.get('/saved')).body.messages).toEqual([])
+
+    // The mark follows what happens on other devices.
+    await vera.put(`/messages/${parent.id}/saved`, { isSaved: true })
+    await mark.waitFor()
+    await vera.put(`/messages/${parent.id}/saved`, { isSaved: false })
+    await mark.waitFor({ state: 'detached' })
   })
 
   test('the list follows what happens to its messages, and forgets a channel that was lost', async () => {

@@ -53,10 +53,11 @@ export function toggleJourneys(site: Site) {
   const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
 
   /** The page of fay, with a message of eve to which eve has reacted. Its requests to change something wait in `held`. */
-  async function meet({ isMember = true } = {}) {
+  async function meet({ isMember = true, isPrivate = false } = {}) {
     const [eve, fay] = [await person('eve'), await person('fay')]
-    const channel = await eve.creates({ name: `slow ${randomUUID().slice(0, 8)}` })
-    if (isMember) await fay.post(`/channels/${channel.id}/join`)
+    const members = isPrivate ? [fay.id] : []
+    const channel = await eve.creates({ name: `slow ${randomUUID().slice(0, 8)}`, isPrivate, members })
+    if (isMember && !isPrivate) await fay.post(`/channels/${channel.id}/join`)
     const { id } = await eve.says('land ahoy', channel)
     const path = `/messages/${id}/reactions`
     await eve.post(path, { reaction: '👍' })
@@ -65,7 +66,7 @@ export function toggleJourneys(site: Site) {
     await page.goto(`${site.baseUrl}/c/${channel.id}`)
     await thumb(page).waitFor()
     const held: Route[] = []
-    await page.route(/\/(reactions|pin|saved|join)$/, async (route) => {
+    await page.route(/\/(reactions|pin|saved|join|leave)$/, async (route) => {
       if (route.request().method() === 'GET') await route.continue()
       else held.push(route)
     })
@@ -208,5 +209,50 @@ export function toggleJourneys(site: Site) {
     await held[1]!.continue()
     await composer(page, channel.name).waitFor()
     await join.waitFor({ state: 'detached' })
+  })
+
+  test('a saved message disappears from the list at once, and comes back when the server refuses it', async () => {
+    const { eve, fay, channel, page, held } = await meet()
+    const { id } = await eve.says('keep a lookout', channel)
+    await fay.put(`/messages/${id}/saved`, { isSaved: true })
+    await page.goto(`${site.baseUrl}/saved`)
+    const saved = article(page, 'keep a lookout')
+    const remove = page.getByRole('button', { name: 'Remove from saved' })
+    await remove.click()
+    await saved.waitFor({ state: 'detached' })
+    await page.getByText('No saved messages yet').waitFor()
+    await expect.poll(() => held.length).toBe(1)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await saved.waitFor()
+    await remove.press('Enter')
+    await expect.poll(() => held.length).toBe(2)
+    await answer(page, held[1]!)
+    await saved.waitFor({ state: 'detached' })
+    expect((await fay.get('/saved')).body.messages).toEqual([])
+  })
+
+  test('the question before a private channel is left waits for the response', async () => {
+    const { channel, page, held } = await meet({ isPrivate: true })
+    const question = page.getByRole('dialog', { name: 'Leave channel' })
+    const leave = question.getByRole('button', { name: 'Leave', exact: true })
+    const ask = async () => {
+      await page.getByRole('button', { name: 'Leave channel' }).click()
+      await leave.press('Enter')
+    }
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await ask()
+    await expect.poll(() => leave.getAttribute('aria-busy')).toBe('true')
+    await leave.press('Enter')
+    await isDrawn(page)
+    expect(held.length).toBe(1)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await question.waitFor({ state: 'detached' })
+    await ask()
+    await expect.poll(() => held.length).toBe(2)
+    await held[1]!.continue()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1, name: channel.name }).waitFor({ state: 'detached' })
   })
 }

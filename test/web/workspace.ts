@@ -90,8 +90,11 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
     'One thing I found while testing: the retry waits longer than it should.\n```ts\nconst waitMs = Math.min(maxMs, firstMs * 2 ** tries)\n// jitter goes here, not into the exponent\n```',
     release,
   )
-  await emil.says('Fix is in review: https://example.com/northwind/app/pull/1482', release)
-  await farah.says('Support has two customers waiting for exactly that. Can `4.2` still take it, @Nora Berg?', release)
+  const fix = await emil.says('Fix is in review: https://example.com/northwind/app/pull/1482', release)
+  const wish = await farah.says(
+    'Support has two customers waiting for exactly that. Can `4.2` still take it, @Nora Berg?',
+    release,
+  )
   const yes = await admin.says('It can. Emil, please merge today; Goro tests it tonight.', release)
   await goro.says('On it. I will write what I see in the thread.', release)
 
@@ -134,7 +137,7 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   const { reply } = (
     await dora.post(`/messages/${sketches.id}/thread`, { content: '@Nora Berg you have the last word.' })
   ).body
-  for (const { id } of [question, quiet, reply]) await admin.put(`/messages/${id}/saved`, { isSaved: true })
+  for (const { id } of [question, quiet, reply, fix, wish]) await admin.put(`/messages/${id}/saved`, { isSaved: true })
   await dora.says('New icons for the release page are up for comments.', ids.design!)
   await goro.says('Noodles?', ids.lunch!)
   for (const name of ['release', 'support'])

@@ -45,8 +45,12 @@ export const saveMessage = ({ client, toggles }: Actor, { id }: Message, isOn: b
   toggles.set(id, 'saved', {
     isOn,
     show: (shown) => shown,
-    send: (isSaved) =>
-      client.request('PUT /messages/:messageId/saved', { params: { messageId: id }, body: { isSaved } }),
+    async send(isOn) {
+      const input = { params: { messageId: id }, body: { isSaved: isOn } }
+      const response = await client.request('PUT /messages/:messageId/saved', input)
+      toggles.setSaved(id, response.isSaved)
+      return response
+    },
   })
 
 /** Deletes a message or a reply. With `keepalive` the request continues after the page is closed. `signal` aborts it. */

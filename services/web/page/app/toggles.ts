@@ -33,6 +33,8 @@ export type Toggles = ReturnType<typeof createToggles>
 export function createToggles(ended: AbortSignal, onChanged: (messageId: string) => void) {
   /** By the id of the message, and by the name of the toggle. */
   const all = new Map<string, Map<string, Wish>>()
+  /** Whether messages are saved, as the server has said last. `watchSaved` finds most of them. */
+  const saved = new Map<string, boolean>()
 
   async function sendLast(wish: Wish): Promise<Changed | undefined> {
     const { show, send } = wish
@@ -53,8 +55,14 @@ export function createToggles(ended: AbortSignal, onChanged: (messageId: string)
       }
       return shown
     },
-    /** What the person wants, until the response. It is for what the message itself does not say, such as whether it is saved. */
-    wanted: (messageId: string, name: string) => all.get(messageId)?.get(name)?.isOn,
+    saved,
+    setSaved(messageId: string, isSaved: boolean) {
+      if (saved.get(messageId) === isSaved) return
+      saved.set(messageId, isSaved)
+      onChanged(messageId)
+    },
+    /** Whether the person wants the message to be saved, or else what the server has said. Undefined when that is not known. */
+    isSaved: (messageId: string) => all.get(messageId)?.get('saved')?.isOn ?? saved.get(messageId),
     /**
      * Turns something on or off. Each toggle sends one request at a time. If the person has changed their mind before the response, another
      * request follows. Resolves with the last response, or with undefined after a failure.

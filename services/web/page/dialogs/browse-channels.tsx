@@ -50,7 +50,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
       {leaving.value && (
         <LeavePrivate
           name={leaving.value.name}
-          onConfirm={() => void change(leaving.value!, 'leave')}
+          onConfirm={() => change(leaving.value!, 'leave')}
           onClose={() => (leaving.value = null)}
         />
       )}

@@ -4,13 +4,14 @@ import { useRef } from 'preact/hooks'
 import { channelAddress, navigateLater } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { maxChannelName, maxTopic } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
+import { ConfirmRequest } from './confirm-request.tsx'
 import { LeavePrivate } from './leave-private.tsx'
 import { PrivateField } from './private-field.tsx'
 
@@ -50,17 +51,17 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
 
   if (isDeleting.value) {
     return (
-      <Confirm
+      <ConfirmRequest
         name={t('Delete channel')}
         question={t('All messages of {name} will be gone for everybody.', { name })}
         confirmLabel={t('Delete')}
-        onConfirm={() => void end(() => client.request('DELETE /channels/:channelId', { params }))}
+        onConfirm={() => end(() => client.request('DELETE /channels/:channelId', { params }))}
         onClose={() => (isDeleting.value = false)}
       />
     )
   }
   if (isLeaving.value) {
-    return <LeavePrivate name={name} onConfirm={() => void leave()} onClose={() => (isLeaving.value = false)} />
+    return <LeavePrivate name={name} onConfirm={leave} onClose={() => (isLeaving.value = false)} />
   }
   return (
     <Dialog name={t('Channel settings')} onClose={onClose}>

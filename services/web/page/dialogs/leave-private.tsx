@@ -1,16 +1,16 @@
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { ConfirmRequest } from './confirm-request.tsx'
 
 interface LeavePrivateProps {
   /** The name of the channel. */
   name: string
-  onConfirm: () => void
+  onConfirm: () => Promise<unknown>
   onClose: () => void
 }
 
 /** Asks before a person leaves a private channel, because they cannot join it again by themselves. */
 export const LeavePrivate = ({ name, ...props }: LeavePrivateProps) => (
-  <Confirm
+  <ConfirmRequest
     name={t('Leave channel')}
     question={t('{name} is private. Only somebody who manages it can add you again.', { name })}
     confirmLabel={t('Leave')}

@@ -1,7 +1,5 @@
 import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { pinMessage, saveMessage, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -38,24 +36,14 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const mayDelete = isMine || isOfApp || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
-  /** Whether the server has said that the message is saved. */
-  const wasSaved = useSignal(false)
-  const isSaved = workspace.toggles.wanted(id, 'saved') ?? wasSaved.value
-  /** The number of changes of `wasSaved` by the person. */
-  const saves = useRef(0)
+  const { toggles } = workspace
+  const isSaved = toggles.isSaved(id)
 
-  async function save() {
-    const text = isSaved ? t('Message removed from saved') : t('Message saved')
-    const saved = await announce(text, saveMessage(workspace, message, !isSaved))
-    if (!saved) return
-    wasSaved.value = saved.isSaved === true
-    saves.current++
-  }
   async function refreshSaved() {
-    const { current: before } = saves
+    const before = toggles.saved.get(id)
     const found = await workspace.client.request('GET /messages/:messageId/saved', { params: { messageId: id } })
     // The server may have answered before the last change.
-    if (before === saves.current) wasSaved.value = found.isSaved
+    if (before === toggles.saved.get(id)) toggles.setSaved(id, found.isSaved)
   }
 
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
@@ -67,7 +55,10 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
     {
       key: 'saved',
       name: isSaved ? t('Remove from saved') : t('Save message'),
-      onChoose: () => void save(),
+      onChoose: () => {
+        const text = isSaved ? t('Message removed from saved') : t('Message saved')
+        void announce(text, saveMessage(workspace, message, !isSaved))
+      },
     },
     ...(isOfChannel
       ? [

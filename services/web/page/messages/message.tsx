@@ -7,6 +7,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
@@ -63,6 +64,8 @@ export function MessageArticle(props: MessageProps) {
   const isMine = author.id === workspace.myId
   const isMentioned = workspace.mentionsMe(message.mentions)
   const isInUse = isPointedAt.value || hasFocus.value
+  // A list of saved messages, or of others, needs no marks.
+  const isSaved = view !== 'other' && workspace.toggles.isSaved(id)
 
   // Messages that an earlier version has stored have no previews.
   const hasPreviews = message.previews?.length > 0
@@ -86,6 +89,7 @@ export function MessageArticle(props: MessageProps) {
       data-mention={(isMentioned && !isMine) || undefined}
       data-message={id}
       data-in-use={isInUse || undefined}
+      data-saved={isSaved || undefined}
       tabIndex={props.isReachedByTab ? 0 : -1}
       {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-time` } : { 'aria-label': nameOf(message, userName) })}
       aria-describedby={`${ids}-text`}
@@ -101,6 +105,11 @@ export function MessageArticle(props: MessageProps) {
         <Avatar workspace={workspace} name={userName} id={author.id} icon={author.icon} />
       ) : (
         renderTime({ message, class: 'time side-time', isInUse })
+      )}
+      {isSaved && (
+        <span class="saved-mark" role="img" aria-label={t('Saved')} title={t('Saved')}>
+          <Icon name="saved" />
+        </span>
       )}
       <div class="message-body">
         {isHead && renderHead({ message, workspace, userName, ids, isDated: view === 'other', isInUse })}

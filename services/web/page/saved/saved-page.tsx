@@ -5,15 +5,20 @@ import type { Workspace } from '../app/workspace.ts'
 import { changesShown, FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { RequestButton } from '../ui/request-button.tsx'
 
 /** The page of the messages that the person has saved, newest message first. */
 export function SavedMessages({ workspace }: { workspace: Workspace }) {
   const list = useLiveList(workspace, sourceOf(workspace))
+  const remove = async (message: Message) => {
+    await saveMessage(workspace, message, false)
+    list.refresh()
+  }
+  // A message disappears as soon as the person removes it.
+  const shown = list.items?.filter((message) => workspace.toggles.isSaved(workspace.shown(message).id) !== false)
   return (
     <LiveList
       name={t('Saved messages')}
-      list={list}
+      list={{ ...list, items: shown }}
       empty={
         <Empty
           icon="saved"
@@ -22,17 +27,11 @@ export function SavedMessages({ workspace }: { workspace: Workspace }) {
         />
       }
     >
-      {list.items?.map((message) => (
+      {shown?.map((message) => (
         <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={list.refresh}>
-          <RequestButton
-            class="link-button"
-            onRequest={async () => {
-              await saveMessage(workspace, message, false)
-              list.refresh()
-            }}
-          >
+          <button type="button" class="link-button" onClick={() => void remove(message)}>
             {t('Remove from saved')}
-          </RequestButton>
+          </button>
         </FoundMessage>
       ))}
     </LiveList>

@@ -4,6 +4,7 @@ import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
 import { pasteRichText } from '../paste/rich-text.ts'
+import { watchSaved } from '../saved/watch-saved.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { closeByBack } from './close-by-back.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
@@ -20,6 +21,7 @@ export function startBackground(workspace: Workspace): () => void {
   const beginnings = [
     notifyOfMessages,
     watchThreads,
+    watchSaved,
     markIconWhenUnread,
     showPresence,
     sendPreferences,

@@ -1,0 +1,58 @@
+import { effect } from '@preact/signals'
+import type { Workspace } from '../app/workspace.ts'
+import { ignoreFailure } from '../ui/retries.ts'
+
+/** The server returns at most so many messages at once. */
+const pageSize = 200
+/** Only the newest saved messages are marked, so that a person with very many does not fetch them all at each start. */
+const maxMarked = 1_000
+/** After an outage all clients connect again. Their requests come within this time. */
+const spreadMs = 10_000
+
+/** Keeps up to date which messages are marked as saved. Returns a function that ends it. */
+export function watchSaved(workspace: Workspace): () => void {
+  const { client, toggles } = workspace
+  let fetching = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let wasLive = false
+
+  async function fetchSaved(signal: AbortSignal) {
+    /** What was known before the request. What changes meanwhile is newer than the response. */
+    const before = new Map(toggles.saved)
+    const listed = new Set<string>()
+    let hasMore = true
+    while (hasMore && listed.size < maxMarked) {
+      const oldest = [...listed].at(-1)
+      const query = { limit: pageSize, ...(oldest !== undefined && { before: oldest }) }
+      const page = await client.request('GET /saved', { query, signal })
+      for (const { id } of page.messages) listed.add(id)
+      hasMore = page.hasMore
+    }
+    for (const id of listed) if (toggles.saved.get(id) === before.get(id)) toggles.setSaved(id, true)
+    if (hasMore) return
+    for (const [id, isSaved] of before) {
+      if (isSaved && !listed.has(id) && toggles.saved.get(id)) toggles.setSaved(id, false)
+    }
+  }
+
+  const ends = [
+    workspace.listen(({ type, payload }) => {
+      if (type === 'SAVED_UPDATE') toggles.setSaved(payload.messageId, payload.isSaved)
+    }),
+    effect(() => {
+      if (workspace.connection.value !== 'live') return
+      fetching.abort()
+      fetching = new AbortController()
+      const { signal } = fetching
+      clearTimeout(timer)
+      const fetchNow = () => fetchSaved(signal).catch((error) => signal.aborted || ignoreFailure(error))
+      timer = setTimeout(() => void fetchNow(), wasLive ? Math.random() * spreadMs : 0)
+      wasLive = true
+    }),
+  ]
+  return () => {
+    for (const end of ends) end()
+    clearTimeout(timer)
+    fetching.abort()
+  }
+}
