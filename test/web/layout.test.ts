@@ -74,6 +74,14 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.keyboard.type('sugar')
     await page.keyboard.press('Enter')
     await expect.poll(() => message.innerText()).toContain('roses\nviolets\nsugar')
+    await expect
+      .poll(async () => {
+        await box.fill('- mint')
+        await newLine.tap()
+        // The code that continues lists is loaded after the first view.
+        return box.inputValue()
+      })
+      .toBe('- mint\n- ')
 
     const wide = await signIn('eda', `/c/${channel.id}`)
     await composer(wide, 'couplets').waitFor()
