@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, hasFocus, openChannel } from './visitors.ts'
 
@@ -372,6 +373,40 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.getByRole('button', { name: 'Create subscription' }).click()
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
   })
+
+  test('the viewer of images shows its buttons below an image with a long name, and on the narrowest phone', async () => {
+    const pia = await Person.signIn(site.baseUrl, 'pia@example.com')
+    const channel = await pia.creates({ name: 'long exposure' })
+    const place = `/channels/${channel.id}/messages`
+    const names = [`${'photograph-'.repeat(8)}1.png`, 'tall.png']
+    const images: string[] = []
+    for (const name of names)
+      images.push(await pia.uploadsImage(place, name, png(40, name === 'tall.png' ? 900 : 60, [9, 81, 201])))
+    await pia.sends(channel, { content: 'from the harbour', images })
+    const page = await signIn('pia', `/c/${channel.id}`, phone)
+    await article(page, 'from the harbour').getByRole('img').first().tap()
+    const viewer = page.getByRole('dialog')
+    const download = viewer.getByRole('link', { name: 'Download' })
+    const next = viewer.getByRole('button', { name: 'Next image' })
+    const endOf = async (element: Locator) => {
+      const { y, height } = (await element.boundingBox())!
+      return y + height
+    }
+    await download.waitFor()
+    await expect.poll(async () => (await endOf(download)) <= (await endOf(viewer))).toBe(true)
+    await next.tap()
+    await viewer.getByRole('img', { name: 'tall.png' }).waitFor()
+    await page.setViewportSize(narrowest.viewport)
+    const lines = (element: Locator) =>
+      element.evaluate((node) => {
+        const text = document.createRange()
+        text.selectNodeContents(node)
+        return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size
+      })
+    expect(await lines(download)).toBe(1)
+    expect(await endOf(viewer.getByRole('img'))).toBeLessThanOrEqual((await next.boundingBox())!.y)
+  })
+
 
   test('a page is printed to its end and in its whole width, without the navigation', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
