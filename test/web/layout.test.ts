@@ -111,6 +111,29 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(time.y).toBeLessThan(y + height / 2)
   })
 
+  test('the lines of the card of a person begin at the same edge, also those of another direction', async () => {
+    const quin = await Person.signIn(site.baseUrl, 'quin@example.com')
+    await quin.put('/users/me', { displayName: 'Quin' })
+    const channel = await quin.creates({ name: 'portraits' })
+    await quin.says('a self-portrait', channel)
+    const page = await signIn('quin', `/c/${channel.id}`)
+    await page.evaluate(() => localStorage.setItem('parley.preferences', '{"language":"ar"}'))
+    await page.reload()
+    await article(page, 'a self-portrait').getByRole('button', { name: 'quin' }).click()
+    const card = page.getByRole('dialog', { name: 'quin' })
+    await card.getByText('Quin', { exact: true }).waitFor()
+    const edges = await card.locator('p').evaluateAll((lines) =>
+      lines.map((line) => {
+        const text = document.createRange()
+        text.selectNodeContents(line)
+        return Math.round(text.getBoundingClientRect().right)
+      }),
+    )
+    expect(edges.length).toBeGreaterThan(2)
+    expect(new Set(edges).size).toBe(1)
+  })
+
+
   test('the ring around a focused message encloses its background', async () => {
     const cleo = await Person.signIn(site.baseUrl, 'cleo@example.com')
     const channel = await cleo.creates({ name: 'rings' })
