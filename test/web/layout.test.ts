@@ -133,7 +133,6 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(new Set(edges).size).toBe(1)
   })
 
-
   test('the ring around a focused message encloses its background', async () => {
     const cleo = await Person.signIn(site.baseUrl, 'cleo@example.com')
     const channel = await cleo.creates({ name: 'rings' })
@@ -164,7 +163,12 @@ describeSite('the layout of the web client', {}, (site) => {
     }
     await page.goto(`${site.baseUrl}/search?q=word`)
     const filters = page.getByRole('form', { name: 'Filters' })
-    for (const control of [filters.getByLabel('In'), filters.getByLabel('Before'), filters.getByRole('button')]) {
+    await filters.getByRole('button', { name: 'Filters' }).click()
+    for (const control of [
+      filters.getByLabel('In'),
+      filters.getByLabel('Before'),
+      filters.getByRole('button', { name: 'Filter', exact: true }),
+    ]) {
       const { x, width } = (await control.boundingBox())!
       expect(x + width).toBeLessThanOrEqual(320)
     }
@@ -383,10 +387,13 @@ describeSite('the layout of the web client', {}, (site) => {
     const page = await signIn('admin', '/search?q=word', narrowest)
     const sideways = (scroller: Locator) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth)
     const filters = page.getByRole('form', { name: 'Filters' })
-    await filters.waitFor()
+    await filters.getByRole('button', { name: 'Filters' }).tap()
+    await filters.getByLabel('Before').waitFor()
     expect(await sideways(page.locator('.page'))).toBe(0)
     const withMouse = await signIn('admin', '/search?q=word', { viewport: narrowest.viewport })
-    expect(await sideways(withMouse.getByRole('form', { name: 'Filters' }))).toBe(0)
+    const filtersWithMouse = withMouse.getByRole('form', { name: 'Filters' })
+    await filtersWithMouse.getByRole('button', { name: 'Filters' }).click()
+    expect(await sideways(filtersWithMouse)).toBe(0)
     await page.goto(`${site.baseUrl}/admin/bots`)
     await page.getByRole('button', { name: 'Create bot' }).click()
     await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
@@ -395,6 +402,31 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/admin/subscriptions`)
     await page.getByRole('button', { name: 'Create subscription' }).click()
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
+  })
+
+  test('the results of a search have the space of a phone, and a button shows the filters', async () => {
+    const nan = await Person.signIn(site.baseUrl, 'nan@example.com')
+    await nan.says('a rare pebble', await nan.creates({ name: 'beach' }))
+    const page = await signIn('nan', '/search?q=pebble', phone)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    const show = filters.getByRole('button', { name: 'Filters' })
+    const from = filters.getByLabel('From')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await found.waitFor()
+    expect((await found.boundingBox())!.y).toBeLessThan(phone.viewport.height / 3)
+    expect(await show.getAttribute('aria-expanded')).toBe('false')
+    await from.waitFor({ state: 'hidden' })
+    await show.tap()
+    await from.fill('nan')
+    expect(await show.getAttribute('aria-expanded')).toBe('true')
+    await filters.getByRole('button', { name: 'Filter', exact: true }).tap()
+    await page.getByRole('button', { name: 'Remove from:nan' }).waitFor()
+    await from.waitFor({ state: 'hidden' })
+    await found.waitFor()
+
+    const wide = await signIn('nan', '/search?q=pebble')
+    await wide.getByRole('form', { name: 'Filters' }).getByLabel('From').waitFor()
+    await wide.getByRole('button', { name: 'Filters' }).waitFor({ state: 'hidden' })
   })
 
   test('the viewer of images shows its buttons below an image with a long name, and on the narrowest phone', async () => {
@@ -429,7 +461,6 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await lines(download)).toBe(1)
     expect(await endOf(viewer.getByRole('img'))).toBeLessThanOrEqual((await next.boundingBox())!.y)
   })
-
 
   test('a page is printed to its end and in its whole width, without the navigation', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
