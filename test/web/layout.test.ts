@@ -133,6 +133,33 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(new Set(edges).size).toBe(1)
   })
 
+  test('with a font of twice the size, everything in the head, the text box and the menu of a phone is in sight', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const channel = await rae.creates({ name: 'headlands' })
+    const page = await signIn('rae', '/', phone)
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32 } })
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    const box = composer(page, 'headlands')
+    await box.waitFor()
+    const isInside = async (element: Locator) => {
+      const { x, width } = (await element.boundingBox())!
+      return x >= 0 && x + width <= phone.viewport.width
+    }
+    const heading = page.getByRole('heading', { level: 1, name: 'headlands' })
+    expect(await heading.evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0)
+    for (const name of ['Pinned messages', 'Channel settings'])
+      expect([name, await isInside(page.getByRole('button', { name }))]).toEqual([name, true])
+    // No icon is over the next one, or over the border of the text box.
+    for (const name of ['New line', 'Bold', 'Emoji', 'Send']) {
+      const button = page.getByRole('button', { name })
+      const [face, icon] = [(await button.boundingBox())!, (await button.locator('.icon').boundingBox())!]
+      expect([name, icon.x >= face.x && icon.x + icon.width <= face.x + face.width]).toEqual([name, true])
+    }
+    await page.getByRole('button', { name: 'Account' }).tap()
+    expect(await isInside(page.getByRole('menuitem', { name: 'Mark all as read' }))).toBe(true)
+  })
+
   test('the ring around a focused message encloses its background', async () => {
     const cleo = await Person.signIn(site.baseUrl, 'cleo@example.com')
     const channel = await cleo.creates({ name: 'rings' })
