@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import { channels, hasFocus, isAccessible } from './visitors.ts'
@@ -169,6 +169,19 @@ export function administrationJourneys(site: Site) {
       press()
     })
     await admin.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  })
+
+  test('groups are in the order of their numbers', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const ids: string[] = []
+    for (const handle of ['deck-10', 'deck-2', 'deck-1'])
+      ids.push((await owner.post('/groups', { handle, name: handle })).body.group.id)
+    onTestFinished(async () => {
+      for (const id of ids) await owner.delete(`/groups/${id}`)
+    })
+    const admin = await signIn('admin', '/admin/groups')
+    const handles = admin.getByRole('rowheader', { name: /^@deck/ })
+    await expect.poll(() => handles.allTextContents()).toEqual(['@deck-1', '@deck-2', '@deck-10'])
   })
 
   test('an admin makes a group a member of a channel, and cannot change a group of a directory', async () => {

@@ -63,6 +63,7 @@ export function findingJourneys(site: Site) {
       await field.press('Enter')
       await hal.waitForURL(`**/search?q=${encodeURIComponent(`sextant ${wrong}`)}`)
       await nothing.waitFor()
+      await results.getByText('A search has these operators:').waitFor()
       expect(await chip('on:').count()).toBe(0)
     }
 

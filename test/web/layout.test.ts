@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, hasFocus, openChannel } from './visitors.ts'
 
@@ -74,6 +75,14 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.keyboard.type('sugar')
     await page.keyboard.press('Enter')
     await expect.poll(() => message.innerText()).toContain('roses\nviolets\nsugar')
+    await expect
+      .poll(async () => {
+        await box.fill('- mint')
+        await newLine.tap()
+        // The code that continues lists is loaded after the first view.
+        return box.inputValue()
+      })
+      .toBe('- mint\n- ')
 
     const wide = await signIn('eda', `/c/${channel.id}`)
     await composer(wide, 'couplets').waitFor()
@@ -100,6 +109,55 @@ describeSite('the layout of the web client', {}, (site) => {
     const { y, height } = (await message.getByRole('button', { name }).boundingBox())!
     const time = (await message.getByRole('link').first().boundingBox())!
     expect(time.y).toBeLessThan(y + height / 2)
+  })
+
+  test('the lines of the card of a person begin at the same edge, also those of another direction', async () => {
+    const quin = await Person.signIn(site.baseUrl, 'quin@example.com')
+    await quin.put('/users/me', { displayName: 'Quin' })
+    const channel = await quin.creates({ name: 'portraits' })
+    await quin.says('a self-portrait', channel)
+    const page = await signIn('quin', `/c/${channel.id}`)
+    await page.evaluate(() => localStorage.setItem('parley.preferences', '{"language":"ar"}'))
+    await page.reload()
+    await article(page, 'a self-portrait').getByRole('button', { name: 'quin' }).click()
+    const card = page.getByRole('dialog', { name: 'quin' })
+    await card.getByText('Quin', { exact: true }).waitFor()
+    const edges = await card.locator('p').evaluateAll((lines) =>
+      lines.map((line) => {
+        const text = document.createRange()
+        text.selectNodeContents(line)
+        return Math.round(text.getBoundingClientRect().right)
+      }),
+    )
+    expect(edges.length).toBeGreaterThan(2)
+    expect(new Set(edges).size).toBe(1)
+  })
+
+  test('with a font of twice the size, everything in the head, the text box and the menu of a phone is in sight', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const channel = await rae.creates({ name: 'headlands' })
+    const page = await signIn('rae', '/', phone)
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32 } })
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    const box = composer(page, 'headlands')
+    await box.waitFor()
+    const isInside = async (element: Locator) => {
+      const { x, width } = (await element.boundingBox())!
+      return x >= 0 && x + width <= phone.viewport.width
+    }
+    const heading = page.getByRole('heading', { level: 1, name: 'headlands' })
+    expect(await heading.evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0)
+    for (const name of ['Pinned messages', 'Channel settings'])
+      expect([name, await isInside(page.getByRole('button', { name }))]).toEqual([name, true])
+    // No icon is over the next one, or over the border of the text box.
+    for (const name of ['New line', 'Bold', 'Emoji', 'Send']) {
+      const button = page.getByRole('button', { name })
+      const [face, icon] = [(await button.boundingBox())!, (await button.locator('.icon').boundingBox())!]
+      expect([name, icon.x >= face.x && icon.x + icon.width <= face.x + face.width]).toEqual([name, true])
+    }
+    await page.getByRole('button', { name: 'Account' }).tap()
+    expect(await isInside(page.getByRole('menuitem', { name: 'Mark all as read' }))).toBe(true)
   })
 
   test('the ring around a focused message encloses its background', async () => {
@@ -132,7 +190,12 @@ describeSite('the layout of the web client', {}, (site) => {
     }
     await page.goto(`${site.baseUrl}/search?q=word`)
     const filters = page.getByRole('form', { name: 'Filters' })
-    for (const control of [filters.getByLabel('In'), filters.getByLabel('Before'), filters.getByRole('button')]) {
+    await filters.getByRole('button', { name: 'Filters' }).click()
+    for (const control of [
+      filters.getByLabel('In'),
+      filters.getByLabel('Before'),
+      filters.getByRole('button', { name: 'Filter', exact: true }),
+    ]) {
       const { x, width } = (await control.boundingBox())!
       expect(x + width).toBeLessThanOrEqual(320)
     }
@@ -351,10 +414,13 @@ describeSite('the layout of the web client', {}, (site) => {
     const page = await signIn('admin', '/search?q=word', narrowest)
     const sideways = (scroller: Locator) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth)
     const filters = page.getByRole('form', { name: 'Filters' })
-    await filters.waitFor()
+    await filters.getByRole('button', { name: 'Filters' }).tap()
+    await filters.getByLabel('Before').waitFor()
     expect(await sideways(page.locator('.page'))).toBe(0)
     const withMouse = await signIn('admin', '/search?q=word', { viewport: narrowest.viewport })
-    expect(await sideways(withMouse.getByRole('form', { name: 'Filters' }))).toBe(0)
+    const filtersWithMouse = withMouse.getByRole('form', { name: 'Filters' })
+    await filtersWithMouse.getByRole('button', { name: 'Filters' }).click()
+    expect(await sideways(filtersWithMouse)).toBe(0)
     await page.goto(`${site.baseUrl}/admin/bots`)
     await page.getByRole('button', { name: 'Create bot' }).click()
     await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
@@ -363,6 +429,64 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/admin/subscriptions`)
     await page.getByRole('button', { name: 'Create subscription' }).click()
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
+  })
+
+  test('the results of a search have the space of a phone, and a button shows the filters', async () => {
+    const nan = await Person.signIn(site.baseUrl, 'nan@example.com')
+    await nan.says('a rare pebble', await nan.creates({ name: 'beach' }))
+    const page = await signIn('nan', '/search?q=pebble', phone)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    const show = filters.getByRole('button', { name: 'Filters' })
+    const from = filters.getByLabel('From')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await found.waitFor()
+    expect((await found.boundingBox())!.y).toBeLessThan(phone.viewport.height / 3)
+    expect(await show.getAttribute('aria-expanded')).toBe('false')
+    await from.waitFor({ state: 'hidden' })
+    await show.tap()
+    await from.fill('nan')
+    expect(await show.getAttribute('aria-expanded')).toBe('true')
+    await filters.getByRole('button', { name: 'Filter', exact: true }).tap()
+    await page.getByRole('button', { name: 'Remove from:nan' }).waitFor()
+    await from.waitFor({ state: 'hidden' })
+    await found.waitFor()
+
+    const wide = await signIn('nan', '/search?q=pebble')
+    await wide.getByRole('form', { name: 'Filters' }).getByLabel('From').waitFor()
+    await wide.getByRole('button', { name: 'Filters' }).waitFor({ state: 'hidden' })
+  })
+
+  test('the viewer of images shows its buttons below an image with a long name, and on the narrowest phone', async () => {
+    const pia = await Person.signIn(site.baseUrl, 'pia@example.com')
+    const channel = await pia.creates({ name: 'long exposure' })
+    const place = `/channels/${channel.id}/messages`
+    const names = [`${'photograph-'.repeat(8)}1.png`, 'tall.png']
+    const images: string[] = []
+    for (const name of names)
+      images.push(await pia.uploadsImage(place, name, png(40, name === 'tall.png' ? 900 : 60, [9, 81, 201])))
+    await pia.sends(channel, { content: 'from the harbour', images })
+    const page = await signIn('pia', `/c/${channel.id}`, phone)
+    await article(page, 'from the harbour').getByRole('img').first().tap()
+    const viewer = page.getByRole('dialog')
+    const download = viewer.getByRole('link', { name: 'Download' })
+    const next = viewer.getByRole('button', { name: 'Next image' })
+    const endOf = async (element: Locator) => {
+      const { y, height } = (await element.boundingBox())!
+      return y + height
+    }
+    await download.waitFor()
+    await expect.poll(async () => (await endOf(download)) <= (await endOf(viewer))).toBe(true)
+    await next.tap()
+    await viewer.getByRole('img', { name: 'tall.png' }).waitFor()
+    await page.setViewportSize(narrowest.viewport)
+    const lines = (element: Locator) =>
+      element.evaluate((node) => {
+        const text = document.createRange()
+        text.selectNodeContents(node)
+        return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size
+      })
+    expect(await lines(download)).toBe(1)
+    expect(await endOf(viewer.getByRole('img'))).toBeLessThanOrEqual((await next.boundingBox())!.y)
   })
 
   test('a page is printed to its end and in its whole width, without the navigation', async () => {

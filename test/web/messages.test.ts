@@ -167,6 +167,43 @@ describeSite('messages in the web client', {}, (site) => {
     await hasFocus(button('mast.png'))
   })
 
+  test.each([
+    { language: 'en', forwards: -1 },
+    { language: 'ar', forwards: 1 },
+  ])('a swipe goes to the next or the previous image: $language', async ({ language, forwards }) => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: `swipes ${language}` })
+    const images: string[] = []
+    for (const name of ['bow.png', 'mast.png', 'stern.png'])
+      images.push(await eve.uploadsImage(`/channels/${channel.id}/messages`, name, png(60, 40, [54, 81, 201])))
+    await eve.sends(channel, { content: 'the old ship', images })
+    const page = await signIn('nico', `/c/${channel.id}`, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    await page.evaluate((chosen) => localStorage.setItem('parley.preferences', `{"language":"${chosen}"}`), language)
+    await page.reload()
+    await article(page, 'the old ship').getByRole('button', { name: 'mast.png' }).tap()
+    const shown = (name: string) => page.getByRole('dialog', { name }).getByRole('img', { name }).waitFor()
+    await shown('mast.png')
+    const devtools = await page.context().newCDPSession(page)
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      devtools.send('Input.dispatchTouchEvent', { type, touchPoints })
+    const swipe = async (x: number, y: number) => {
+      await touch('touchStart', { x: 195, y: 400 })
+      for (const part of [0.25, 0.5, 0.75, 1]) await touch('touchMove', { x: 195 + part * x, y: 400 + part * y })
+      await touch('touchEnd')
+    }
+    await swipe(forwards * 120, 20)
+    await shown('stern.png')
+    // A vertical one and a short one go nowhere.
+    await swipe(60, 200)
+    await swipe(20, 0)
+    await swipe(forwards * -120, 20)
+    await shown('mast.png')
+  })
+
   test('a selection of several messages has the visible times, and no others', async () => {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     const channel = await eve.creates({ name: 'minutes' })

@@ -119,7 +119,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
 
   /**
    * Applies a change of a person who may be the signed-in one. There are no events about the channels that another role may read, so
-   * everything is fetched again. This is necessary even if `me` has the new role already, because the channels may be older.
+   * everything is fetched again. This is necessary even if `me` has the new role already, because the channels may be older. A guest
+   * gets this event, and none of the group, when they join or leave a group (see `changeMyGroups`).
    */
   function changeMe({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | undefined {
     if (id !== me.id) return undefined

@@ -71,11 +71,13 @@ export function Groups({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** All groups, sorted by handle. After a lost connection they are fetched again. */
+/** All groups, sorted by handle: `@team-2` before `@team-10`. After a lost connection they are fetched again. */
 function useGroups({ groups, connection }: Workspace): readonly Group[] | undefined {
   const { value: state } = connection
   useEffect(() => void groups.load(), [state])
-  return groups.isKnown() ? groups.all().sort((a, b) => a.handle.localeCompare(b.handle)) : undefined
+  return groups.isKnown()
+    ? groups.all().sort((a, b) => a.handle.localeCompare(b.handle, undefined, { numeric: true }))
+    : undefined
 }
 
 function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'members' | 'remove') => void }) {

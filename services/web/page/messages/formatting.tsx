@@ -56,7 +56,10 @@ export const NewLineButton = ({ box }: { box: RefObject<HTMLTextAreaElement | nu
     name={t('New line')}
     onClick={() => {
       const { selectionStart, selectionEnd } = box.current!
-      replaceText(box.current!, selectionStart, selectionEnd, '\n')
+      // The event of Shift+Enter, because both continue lists.
+      const lineBreak = { inputType: 'insertLineBreak', bubbles: true, cancelable: true }
+      if (box.current!.dispatchEvent(new InputEvent('beforeinput', lineBreak)))
+        replaceText(box.current!, selectionStart, selectionEnd, '\n')
     }}
   />
 )

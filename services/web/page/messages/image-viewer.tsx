@@ -26,7 +26,10 @@ export interface ImageViewerProps {
   onClose: () => void
 }
 
-/** Shows the images of a message in full. The arrow keys go to the previous and the next one that is not risky. */
+/** The shortest swipe that goes to another image, in pixels. */
+const minSwipe = 40
+
+/** Shows the images of a message in full. The arrow keys and swipes go to the previous and the next one that is not risky. */
 export function ImageViewer({ pictures: all, first, onClose }: ImageViewerProps) {
   const opened = all[first]
   const pictures = all.filter((picture, at) => at === first || !picture.isRisky)
@@ -42,8 +45,25 @@ export function ImageViewer({ pictures: all, first, onClose }: ImageViewerProps)
       const forwards = document.documentElement.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
       if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') go(event.key === forwards ? 1 : -1)
     }
+    let start: Touch | undefined
+    const onTouchStart = ({ touches }: TouchEvent) => {
+      // A second finger enlarges the page, and a finger moves an enlarged page.
+      start = touches.length === 1 && visualViewport!.scale === 1 ? touches[0] : undefined
+    }
+    const onTouchEnd = ({ changedTouches: [end] }: TouchEvent) => {
+      if (!start || count < 2) return
+      const [x, y] = [end!.clientX - start.clientX, end!.clientY - start.clientY]
+      if (Math.abs(x) < Math.max(minSwipe, 2 * Math.abs(y))) return
+      go(x > 0 === (document.documentElement.dir === 'rtl') ? 1 : -1)
+    }
     document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
+    document.addEventListener('touchstart', onTouchStart)
+    document.addEventListener('touchend', onTouchEnd)
+    return () => {
+      document.removeEventListener('keydown', onKeyDown)
+      document.removeEventListener('touchstart', onTouchStart)
+      document.removeEventListener('touchend', onTouchEnd)
+    }
   }, [count])
   return (
     <Dialog name={picture.name} class={count > 1 ? 'viewer several' : 'viewer'} onClose={onClose}>

@@ -1,11 +1,16 @@
+import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { navigate, searchAddress } from '../app/address.ts'
 import { t } from '../texts/texts.ts'
 import { formatQuery, type Operator, parseQuery } from './search-query.ts'
 
-/** A form for the operators of a search, for people who do not know how to type them. */
+/**
+ * A form for the operators of a search, for people who do not know how to type them. On a narrow page its fields are shown when a button is
+ * pressed, because the results need the space.
+ */
 export function SearchFilters({ query }: { query: string }) {
   const { words, filters } = parseQuery(query)
+  const isOpen = useSignal(false)
   const fields: [name: Operator, label: string, type: 'text' | 'date', placeholder?: string][] = [
     ['from', t('From'), 'text', t('Name, or me')],
     ['in', t('In'), 'text', t('Channel or person')],
@@ -19,6 +24,7 @@ export function SearchFilters({ query }: { query: string }) {
       aria-label={t('Filters')}
       onSubmit={(event) => {
         event.preventDefault()
+        isOpen.value = false
         const changed = Object.fromEntries(
           [...new FormData(event.currentTarget)].map(([key, value]) => [key, `${value}`]),
         )
@@ -26,6 +32,16 @@ export function SearchFilters({ query }: { query: string }) {
         navigate(searchAddress(formatQuery({ words, filters: next })))
       }}
     >
+      <button
+        type="button"
+        class="button"
+        aria-expanded={isOpen.value}
+        onClick={() => {
+          isOpen.value = !isOpen.value
+        }}
+      >
+        {t('Filters')}
+      </button>
       {fields.map(([operator, label, type, placeholder]) => (
         <FilterField
           key={operator}

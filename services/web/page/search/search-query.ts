@@ -3,6 +3,7 @@ import { startOfDay } from '../ui/days.ts'
 /** The operators that narrow a search: `from:ann`, `in:harbour`, and `after:`, `before:` and `on:` with a day such as 2026-11-22. */
 export const operators = ['from', 'in', 'after', 'before', 'on'] as const
 export type Operator = (typeof operators)[number]
+export const exampleOfOperators = 'from:"Ann Lee" in:harbour after:2026-11-22 before:2026-11-30 on:2026-11-25'
 
 export interface SearchQuery {
   /** The text without the operators, with its quotation marks. */
@@ -32,6 +33,10 @@ export function parseQuery(text: string): SearchQuery {
  * quotation marks are left out.
  */
 export const textOfWords = (words: string) => words.replace(phrasePattern, '$1$2').trim().replace(/\s+/g, ' ')
+
+/** Whether the text has a word like an operator, but it is none, or its day is none. An address is no such word. */
+export const hasUnknownOperator = (text: string) =>
+  /(^|\s)\p{Letter}+:(?!\/\/)(\S|$)/u.test(parseQuery(text).words.replace(phrasePattern, ' '))
 
 export function formatQuery({ words, filters }: SearchQuery): string {
   const parts = operators.flatMap((operator) => {

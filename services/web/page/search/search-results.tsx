@@ -12,7 +12,15 @@ import { ShowMore } from '../ui/show-more.tsx'
 import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
-import { formatQuery, type Operator, operators, parseQuery, textOfWords } from './search-query.ts'
+import {
+  exampleOfOperators,
+  formatQuery,
+  hasUnknownOperator,
+  type Operator,
+  operators,
+  parseQuery,
+  textOfWords,
+} from './search-query.ts'
 import { resultsOf } from './shown-results.ts'
 
 /** The results of a search, newest first. */
@@ -60,6 +68,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
 
   useHighlights(page, textOfWords(parseQuery(query).words))
 
+  const isUnknown = hasUnknownOperator(query)
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (
     <div class="page" ref={page}>
@@ -72,7 +81,17 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
       <section aria-label={t('Search results')} aria-busy={isBusy}>
         <div role="status">
           {found.value?.length === 0 ? (
-            <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
+            <Empty
+              icon="search"
+              title={t('Nothing was found')}
+              hint={isUnknown ? t('A search has these operators:') : t('Try other words, or fewer filters.')}
+            >
+              {isUnknown && (
+                <p>
+                  <code dir="ltr">{exampleOfOperators}</code>
+                </p>
+              )}
+            </Empty>
           ) : (
             <span class="visually-hidden">
               {found.value && t('Shown results: {count}', { count: found.value.length })}
