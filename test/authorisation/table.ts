@@ -136,6 +136,7 @@ export const table: Record<string, Demand> = {
   'GET /mentions': 'user',
 
   'GET /saved': 'user',
+  'GET /saved/ids': 'user',
   'GET /messages/{messageId}/saved': 'user',
   'PUT /messages/{messageId}/saved': 'user',
 

@@ -36,6 +36,8 @@ export const limits = {
   pageSize: 200,
   /** Largest page of people and of their presence. The items are short. */
   peoplePageSize: 1_000,
+  /** Ids of saved messages in one response. */
+  savedIds: 1_000,
 
   // Sizes, in bytes.
   file: 25 * 1024 * 1024,

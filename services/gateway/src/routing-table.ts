@@ -115,6 +115,7 @@ export const routingTable: readonly Row[] = [
   { path: '/search/messages', service: 'messaging', token: 'access' },
   { path: '/mentions', service: 'messaging', token: 'access' },
   { path: '/saved', service: 'messaging', token: 'access' },
+  { path: '/saved/ids', service: 'messaging', token: 'access' },
   { path: '/threads', service: 'messaging', token: 'access' },
   { path: '/threads/read', service: 'messaging', token: 'access' },
   { path: '/files', service: 'messaging', token: 'access', transfer: 'upload' },

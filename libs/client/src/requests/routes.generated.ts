@@ -827,6 +827,7 @@ export interface Routes {
   }
   'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; response: Presence }
   'GET /saved': { query?: { limit?: number; before?: string }; response: { messages: Message[]; hasMore: boolean } }
+  'GET /saved/ids': { response: { messageIds: string[]; hasMore: boolean } }
   'GET /search/messages': {
     query: {
       q: string

@@ -1,7 +1,7 @@
 import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { channel, insertPrivateChannels, user } from '../private-channels.testing.ts'
-import { listSaved } from './saved.queries.ts'
+import { listSaved, savedIds } from './saved.queries.ts'
 
 const messages = 10_000
 const channels = 50
@@ -32,6 +32,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   // 8 rows are looked up, because two of them cannot be read. A message also costs its channel and the membership. 5 whole messages are read.
   const works: [string, () => Promise<unknown>, number][] = [
     ['the newest saved messages', () => page({ limit: 5 }), 120],
+    ['the ids of the newest saved messages', () => savedIds(database.db, caller, { limit: 5 }), 80],
     ['a page from the middle', () => page({ limit: 5, before: rowId(message, messages / 2) }), 120],
   ]
 

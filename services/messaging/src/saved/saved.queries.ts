@@ -8,8 +8,12 @@ interface Key {
   messageId: string
 }
 
-/** The messages that the caller has saved and may read, newest message first. Served by the primary key of saved_messages. */
-export async function listSaved(db: Reader, caller: Caller, { limit, before }: WantedPage) {
+/** The messages that the caller has saved and may read, newest message first. */
+export const listSaved = async (db: Reader, caller: Caller, { limit, before }: WantedPage) =>
+  pageOf(db, await savedIds(db, caller, { limit: limit + 1, before }), limit)
+
+/** The ids of the messages that the caller has saved and may read, newest message first. Served by the primary key of saved_messages. */
+export async function savedIds(db: Reader, caller: Caller, { limit, before }: WantedPage): Promise<string[]> {
   const rows = await db
     .selectFrom('savedMessages as saved')
     .innerJoin('messages as m', 'm.id', 'saved.messageId')
@@ -19,13 +23,9 @@ export async function listSaved(db: Reader, caller: Caller, { limit, before }: W
     .where(canReadById('m.channelId', caller))
     .$if(before !== undefined, (query) => query.where('saved.messageId', '<', before!))
     .orderBy('saved.messageId', 'desc')
-    .limit(limit + 1)
+    .limit(limit)
     .execute()
-  return pageOf(
-    db,
-    rows.map(({ messageId }) => messageId),
-    limit,
-  )
+  return rows.map(({ messageId }) => messageId)
 }
 
 export async function isSaved(db: Reader, { userId, messageId }: Key): Promise<boolean> {

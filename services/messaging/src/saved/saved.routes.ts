@@ -1,18 +1,30 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessMessage } from '@parley/access'
-import { onlyUsers, refusals, SavedState } from '@parley/contract'
+import { Id, limits, onlyUsers, refusals, SavedState } from '@parley/contract'
 import { type Database, record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
 import { newestMessages, readWantedPage } from '../newest-messages.ts'
-import { deleteSaved, insertSaved, isSaved, listSaved } from './saved.queries.ts'
+import { deleteSaved, insertSaved, isSaved, listSaved, savedIds } from './saved.queries.ts'
 
 const ListSaved = {
   summary: 'List the messages that the caller has saved, newest message first',
   description: 'Messages that the caller cannot read any more are not listed.',
   ...newestMessages,
+}
+
+const ListSavedIds = {
+  summary: 'List the ids of the messages that the caller has saved, newest message first',
+  description: `At most ${limits.savedIds}. With them a client marks the saved messages of a channel.`,
+  response: {
+    200: Type.Object({
+      messageIds: Type.Array(Id),
+      hasMore: Type.Boolean({ description: 'Whether the caller has saved further messages' }),
+    }),
+    ...refusals(401),
+  },
 }
 
 const GetSaved = {
@@ -33,6 +45,11 @@ export const savedRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get('/saved', { schema: ListSaved }, ({ caller, query }) => listSaved(db, caller, readWantedPage(query)))
+
+    app.get('/saved/ids', { schema: ListSavedIds }, async ({ caller }) => {
+      const ids = await savedIds(db, caller, { limit: limits.savedIds + 1 })
+      return { messageIds: ids.slice(0, limits.savedIds), hasMore: ids.length > limits.savedIds }
+    })
 
     app.get('/messages/:messageId/saved', { schema: GetSaved }, async ({ caller, params }) => {
       const { message } = await accessMessage(db, caller, params.messageId)

@@ -1,6 +1,7 @@
 import type { Channel, Message } from '@parley/contract'
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
@@ -72,6 +73,31 @@ describe('PUT /messages/:messageId/saved', () => {
       const { status } = await ann.put(`/messages/${secret.id}/saved`, body)
       expect([body, status]).toEqual([body, 400])
     }
+  })
+})
+
+describe('GET /saved/ids', () => {
+  test('has the ids of the newest 1,000 messages that the caller has saved and may read', async () => {
+    const [reader, author] = [await comesIn(), await comesIn()]
+    const ids = async () => (await reader.get('/saved/ids')).body
+    expect(await ids()).toEqual({ messageIds: [], hasMore: false })
+    const open = await channelOf(author)
+    const secret = await channelOf(author, { isPrivate: true, members: [reader.id] })
+    const [first, second] = [await author.says('first', secret), await author.says('second', open)]
+    for (const message of [second, first]) await save(reader, message)
+    expect(await ids()).toEqual({ messageIds: [second.id, first.id], hasMore: false })
+    await author.put(`/channels/${secret.id}`, { removeMembers: [reader.id] })
+    expect(await ids()).toEqual({ messageIds: [second.id], hasMore: false })
+
+    await sql`
+      with copies as (
+        insert into messages (id, channel_id, seq, author_id, content, created_at)
+        select gen_random_uuid(), ${open.id}, n + 1000, ${author.id}, 'many', 1 from generate_series(1, 1000) n returning id)
+      insert into saved_messages (user_id, message_id) select ${reader.id}::uuid, id from copies`.execute(
+      environment.deps.db,
+    )
+    const many = await ids()
+    expect([many.messageIds.length, new Set(many.messageIds).size, many.hasMore]).toEqual([1_000, 1_000, true])
   })
 })
 

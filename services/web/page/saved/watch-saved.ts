@@ -2,10 +2,6 @@ import { effect } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { ignoreFailure } from '../ui/retries.ts'
 
-/** The server returns at most so many messages at once. */
-const pageSize = 200
-/** Only the newest saved messages are marked, so that a person with very many does not fetch them all at each start. */
-const maxMarked = 1_000
 /** After an outage all clients connect again. Their requests come within this time. */
 const spreadMs = 10_000
 
@@ -19,15 +15,9 @@ export function watchSaved(workspace: Workspace): () => void {
   async function fetchSaved(signal: AbortSignal) {
     /** What was known before the request. What changes meanwhile is newer than the response. */
     const before = new Map(toggles.saved)
-    const listed = new Set<string>()
-    let hasMore = true
-    while (hasMore && listed.size < maxMarked) {
-      const oldest = [...listed].at(-1)
-      const query = { limit: pageSize, ...(oldest !== undefined && { before: oldest }) }
-      const page = await client.request('GET /saved', { query, signal })
-      for (const { id } of page.messages) listed.add(id)
-      hasMore = page.hasMore
-    }
+    // Only the newest ones are listed, so that a person with very many does not fetch them all at each start.
+    const { messageIds, hasMore } = await client.request('GET /saved/ids', { signal })
+    const listed = new Set(messageIds)
     for (const id of listed) if (toggles.saved.get(id) === before.get(id)) toggles.setSaved(id, true)
     if (hasMore) return
     for (const [id, isSaved] of before) {
