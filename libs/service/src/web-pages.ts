@@ -64,6 +64,7 @@ export const apiAddresses = [
   '/openapi.json',
   '/presence',
   '/scim',
+  '/saved/ids',
   '/search/messages',
   '/server',
   '/slack',

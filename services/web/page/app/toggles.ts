@@ -34,7 +34,7 @@ export function createToggles(ended: AbortSignal, onChanged: (messageId: string)
   /** By the id of the message, and by the name of the toggle. */
   const all = new Map<string, Map<string, Wish>>()
   /** Whether messages are saved, as the server has said last. `watchSaved` finds most of them. */
-  const saved = new Map<string, boolean>()
+  const saved = new Map<string, boolean | undefined>()
 
   async function sendLast(wish: Wish): Promise<Changed | undefined> {
     const { show, send } = wish
@@ -56,7 +56,8 @@ export function createToggles(ended: AbortSignal, onChanged: (messageId: string)
       return shown
     },
     saved,
-    setSaved(messageId: string, isSaved: boolean) {
+    /** Undefined when it is not known any more. */
+    setSaved(messageId: string, isSaved: boolean | undefined) {
       if (saved.get(messageId) === isSaved) return
       saved.set(messageId, isSaved)
       onChanged(messageId)

@@ -20,8 +20,9 @@ export function watchSaved(workspace: Workspace): () => void {
     const listed = new Set(messageIds)
     for (const id of listed) if (toggles.saved.get(id) === before.get(id)) toggles.setSaved(id, true)
     if (hasMore) return
+    // A message that is not listed may still be saved: the person may have lost its channel for some time.
     for (const [id, isSaved] of before) {
-      if (isSaved && !listed.has(id) && toggles.saved.get(id)) toggles.setSaved(id, false)
+      if (isSaved && !listed.has(id) && toggles.saved.get(id)) toggles.setSaved(id, undefined)
     }
   }
 
