@@ -40,16 +40,12 @@ export function dialogFailureJourneys(site: Site) {
       route.request().method() === 'DELETE' ? void held.push(route) : route.fallback(),
     )
     await page.getByRole('button', { name: 'Channel settings' }).click()
-    const remove = async () => {
-      await page
-        .getByRole('dialog', { name: 'Channel settings' })
-        .getByRole('button', { name: 'Delete channel' })
-        .click()
-      await page.getByRole('dialog', { name: 'Delete channel' }).getByRole('button', { name: 'Delete' }).click()
-    }
-    await remove()
-    await remove()
-    await expect.poll(() => held.length).toBeGreaterThan(0)
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByRole('button', { name: 'Delete channel' }).click()
+    const confirm = page.getByRole('dialog', { name: 'Delete channel' }).getByRole('button', { name: 'Delete' })
+    await confirm.click()
+    await expect.poll(() => held.length).toBe(1)
+    await confirm.press('Enter')
     for (const route of held) await route.continue()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(held.length).toBe(1)

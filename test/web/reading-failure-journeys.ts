@@ -159,6 +159,31 @@ export function readingFailureJourneys(site: Site) {
     await expect.poll(wakes).toBe(true)
   })
 
+  test('a saved message is shown again when the person gets its channel back, also after an outage', async () => {
+    const [ann, eve] = await Promise.all(
+      ['ann', 'eve'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
+    )
+    const channel = await eve!.creates({ name: 'bonded store', isPrivate: true, members: [ann!.id] })
+    const { id } = await eve!.says('not for the customs', channel)
+    await ann!.put(`/messages/${id}/saved`, { isSaved: true })
+    const page = await signIn('ann', '/saved')
+    const idsCome = () =>
+      page.waitForResponse((response) => response.url().endsWith('/saved/ids') && response.ok(), { timeout: 60_000 })
+    await Promise.all([idsCome(), page.reload()])
+    await article(page, 'not for the customs').waitFor()
+    await eve!.put(`/channels/${channel.id}`, { removeMembers: [ann!.id] })
+    await article(page, 'not for the customs').waitFor({ state: 'detached' })
+
+    await site.installation.killEverything()
+    await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()
+    const come = idsCome()
+    await site.installation.start()
+    await connectsAtOnce(page)
+    await come
+    await eve!.put(`/channels/${channel.id}`, { addMembers: [ann!.id] })
+    await article(page, 'not for the customs').waitFor()
+  })
+
   test('older messages that were refused are requested again, later by themselves or at once with a button', async () => {
     const { eve, channel, address } = await meet()
     for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
