@@ -81,7 +81,10 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     const context = await openBrowser(['notifications'])
     const page = await signIn(context, name)
     await isControlled(page)
+    // What announces messages is loaded after the first view, together with what sends this request.
+    const isWatching = page.waitForResponse((response) => response.url().endsWith('/saved/ids'))
     await page.goto(`${site.baseUrl}/preferences`)
+    await isWatching
     await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
     const preferences = () => ask(page, `localStorage.getItem('parley.preferences')`)
     await expect.poll(preferences, patience).toContain('"notifications":true')
