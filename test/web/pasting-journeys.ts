@@ -93,6 +93,7 @@ export function pastingJourneys(site: Site) {
       { 'text/html': '<div style="white-space: pre;"><b>int</b> a;</div>', 'text/plain': 'int a;' },
     ]
     await expect.poll(() => isLeftToBrowser(box, texts[0]!)).toBe(false)
+    await expect.poll(() => box.inputValue()).toBe(texts[0]!['text/plain'])
     for (const data of texts) {
       await box.fill('see: ')
       await isLeftToBrowser(box, data)

@@ -32,8 +32,8 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
  * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session
  * and for Slack's web API, and by address everywhere else. Requests with the token of an ended session count for the
  * address. The gateway learns of the end from the first response that refuses the token. An API token counts for its
- * address until a service has accepted it once. Health checks and the files of the web client do not count: people of one office share an address. While Redis is unavailable,
- * nothing is limited.
+ * address until a service has accepted it once. Health checks and the files of the web client do not count: people of
+ * one office share an address. While Redis is unavailable, nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
   const { perMinute, perMinuteAnonymous } = deps.config.rateLimit

@@ -80,14 +80,11 @@ export async function fileInfo(call: SlackCall) {
 }
 
 function fileIdsOf(files: unknown): string[] {
-  const refusal = slackRefusal(
-    'invalid_arguments',
-    `files must be a list of 1 to ${limits.attachments} files with an id`,
-  )
-  if (!Array.isArray(files) || files.length === 0 || files.length > limits.attachments) throw refusal
-  const ids = files.map((file) => (typeof file === 'object' && file !== null ? file.id : undefined))
-  if (!ids.every((id) => typeof id === 'string')) throw refusal
-  return [...new Set<string>(ids)]
+  const ids: unknown[] = Array.isArray(files) ? files.map((file) => file?.id) : []
+  const areIds = (all: unknown[]): all is string[] => all.every((id) => typeof id === 'string')
+  if (ids.length === 0 || ids.length > limits.attachments || !areIds(ids))
+    throw slackRefusal('invalid_arguments', `files must be a list of 1 to ${limits.attachments} files with an id`)
+  return [...new Set(ids)]
 }
 
 type Upload = Pick<

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { t } from '../texts/texts.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Question } from '../ui/dialog.tsx'
 import { RequestButton } from '../ui/request-button.tsx'
 
 interface ConfirmRequestProps {
@@ -13,16 +12,10 @@ interface ConfirmRequestProps {
 }
 
 /** A dialog that asks for confirmation of a request, and sends it. */
-export const ConfirmRequest = ({ name, question, confirmLabel, onConfirm, onClose }: ConfirmRequestProps) => (
-  <Dialog name={name} onClose={onClose}>
-    <div>{question}</div>
-    <div class="dialog-actions">
-      <button type="button" class="button" onClick={onClose}>
-        {t('Cancel')}
-      </button>
-      <RequestButton class="button danger" onRequest={() => onConfirm().finally(onClose)}>
-        {confirmLabel}
-      </RequestButton>
-    </div>
-  </Dialog>
+export const ConfirmRequest = ({ confirmLabel, onConfirm, ...question }: ConfirmRequestProps) => (
+  <Question {...question}>
+    <RequestButton class="button danger" onRequest={() => onConfirm().finally(question.onClose)}>
+      {confirmLabel}
+    </RequestButton>
+  </Question>
 )

@@ -6,6 +6,9 @@ const itemSign = /^( *)(?:-|(\d{1,9})\.) +/
 const beginOfSign = /^ *(?:-|\d{1,9}\.?)?$/
 const fence = /^```/gm
 
+/** Whether a text ends within a block of code. */
+export const isInCodeBlock = (text: string) => (text.match(fence) ?? []).length % 2 === 1
+
 /**
  * A line break in a list (Shift+Enter) begins the next item, as people know it from other programs. In an empty item it ends the list: the
  * sign is removed. Whoever types a sign nevertheless gets theirs instead.
@@ -20,8 +23,7 @@ export function continueLists(): () => void {
     const { value, selectionStart, selectionEnd } = box
     const lineStart = value.lastIndexOf('\n', selectionStart - 1) + 1
     const found = itemSign.exec(value.slice(lineStart, selectionStart))
-    const isInCode = (value.slice(0, lineStart).match(fence) ?? []).length % 2 === 1
-    if (!found || isInCode) return
+    if (!found || isInCodeBlock(value.slice(0, lineStart))) return
     event.preventDefault()
     const [sign, indent, number] = found
     const rest = value.slice(lineStart + sign.length).split('\n', 1)[0]!

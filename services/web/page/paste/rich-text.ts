@@ -1,7 +1,7 @@
+import { isInCodeBlock } from '../messages/continue-list.ts'
 import { replaceText } from '../messages/formatting.tsx'
 
 const address = /^(?:https?:\/\/|mailto:)\S+$/i
-const fence = /^```/gm
 const beginsBlock = /^(?:>|-|\d+\.|```)/
 const endsBlock = /(?:^|\n) *(?:>|-|\d+\.|```)[^\n]*$/
 
@@ -44,5 +44,5 @@ async function pasteMarkup(box: HTMLTextAreaElement, html: string, plain: string
 
 function isInCode(before: string): boolean {
   const line = before.slice(before.lastIndexOf('\n') + 1)
-  return (before.match(fence) ?? []).length % 2 === 1 || (line.match(/`/g) ?? []).length % 2 === 1
+  return isInCodeBlock(before) || (line.match(/`/g) ?? []).length % 2 === 1
 }

@@ -75,44 +75,48 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
 
 const isSearch = (target: EventTarget | null) => (target as HTMLInputElement).type === 'search'
 
-interface ConfirmProps {
+interface QuestionProps {
   name: string
   question: ComponentChildren
-  confirmLabel: string
   /** "Cancel" when it is not given. */
   cancelLabel?: string | undefined
-  /** The look of the button that confirms, `danger` when it is not given. */
-  look?: 'primary' | 'danger' | undefined
-  onConfirm: () => void
   onClose: () => void
+  /** The button that confirms. */
+  children: ComponentChildren
 }
 
-/** A dialog that asks for confirmation of an action. */
-export const Confirm = ({
-  name,
-  question,
-  confirmLabel,
-  cancelLabel,
-  look = 'danger',
-  onConfirm,
-  onClose,
-}: ConfirmProps) => (
+/** A dialog with a question, a button that closes it, and one that confirms. */
+export const Question = ({ name, question, cancelLabel, onClose, children }: QuestionProps) => (
   <Dialog name={name} onClose={onClose}>
     <div>{question}</div>
     <div class="dialog-actions">
       <button type="button" class="button" onClick={onClose}>
         {cancelLabel ?? t('Cancel')}
       </button>
-      <button
-        type="button"
-        class={`button ${look}`}
-        onClick={() => {
-          onConfirm()
-          onClose()
-        }}
-      >
-        {confirmLabel}
-      </button>
+      {children}
     </div>
   </Dialog>
+)
+
+interface ConfirmProps extends Omit<QuestionProps, 'children'> {
+  confirmLabel: string
+  /** The look of the button that confirms, `danger` when it is not given. */
+  look?: 'primary' | 'danger' | undefined
+  onConfirm: () => void
+}
+
+/** A dialog that asks for confirmation of an action. */
+export const Confirm = ({ confirmLabel, look = 'danger', onConfirm, ...question }: ConfirmProps) => (
+  <Question {...question}>
+    <button
+      type="button"
+      class={`button ${look}`}
+      onClick={() => {
+        onConfirm()
+        question.onClose()
+      }}
+    >
+      {confirmLabel}
+    </button>
+  </Question>
 )
