@@ -30,16 +30,20 @@ export async function requestRoute(
   known: Known,
   more: Record<string, string> = {},
 ): Promise<Answer> {
-  const response = await fetch(baseUrl + filled(route.path, known), {
-    method: route.method,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(route.body && { 'content-type': 'application/json' }),
-      ...more,
-    },
-    body: route.body ? JSON.stringify(validBody(route.body, known)) : null,
-    redirect: 'manual',
-  })
+  const send = () =>
+    fetch(baseUrl + filled(route.path, known), {
+      method: route.method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(route.body && { 'content-type': 'application/json' }),
+        ...more,
+      },
+      body: route.body ? JSON.stringify(validBody(route.body, known)) : null,
+      redirect: 'manual',
+    })
+  let response = await send()
+  // On a busy machine no worker may begin the export in time. The next request waits for the same export.
+  while (route.name === 'GET /admin/export' && response.status === 503) response = await send()
   const { status, headers } = response
   if (response.ok) {
     await response.body?.cancel()
