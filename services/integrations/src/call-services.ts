@@ -2,7 +2,7 @@ import { type Config, ConfigError } from '@parley/config'
 import { ApiError, unavailable } from '@parley/contract'
 import { insideAddress } from '@parley/service'
 import type { FastifyInstance } from 'fastify'
-import { Agent, type Dispatcher, interceptors, request } from 'undici'
+import { Agent, type Dispatcher, errors, interceptors, request } from 'undici'
 
 /** The services that this one calls. */
 const called = ['directory', 'messaging'] as const
@@ -35,7 +35,7 @@ export interface ServiceResponse {
 export const refusalOf = ({ status, body, retryAfter }: ServiceResponse): ApiError =>
   status >= 500 ? unavailable() : new ApiError(status, body.code, body.error, retryAfter)
 
-/** Sends one request to a service. @throws ApiError 503 when no replica answers. */
+/** Sends one request to a service. @throws ApiError 503 when no replica answers, or the answer is not JSON. */
 export type CallService = (request: ServiceRequest) => Promise<ServiceResponse>
 
 /** Calls the services that are mounted on this app, without a network connection. */
@@ -61,15 +61,16 @@ interface UpstreamConfig {
  * Calls the services of a cluster, at `gateway.upstreams`. Requests go to all addresses of a host name in turn.
  * @throws ConfigError when a service has no address.
  */
-export function connectServices({ gateway: { upstreams } }: UpstreamConfig): {
-  call: CallService
-  close(): Promise<void>
-} {
+export function connectServices(
+  { gateway: { upstreams } }: UpstreamConfig,
+  { timeoutMs = 30_000 } = {},
+): { call: CallService; close(): Promise<void> } {
   const missing = called.filter((name) => upstreams[name].length === 0)
   if (missing.length > 0)
     throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
 
-  const agent = new Agent({ connections: 64, connect: { timeout: 2_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 })
+  const timeouts = { connect: { timeout: 2_000 }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
+  const agent = new Agent({ connections: 64, ...timeouts })
   const dispatcher = agent.compose(interceptors.dns({ maxTTL: 3_000, dualStack: false }))
   let turn = 0
   const call: CallService = async (wanted) => {
@@ -78,7 +79,7 @@ export function connectServices({ gateway: { upstreams } }: UpstreamConfig): {
     for (let tries = 2 * addresses.length; tries > 0; tries--) {
       const address = addresses[turn++ % addresses.length]!
       const response = await send(dispatcher, address, wanted).catch((error: NodeJS.ErrnoException) => {
-        if (!isConnectionFailure(error)) throw error
+        if (!isReplicaFailure(error)) throw error
       })
       if (response) return response
     }
@@ -118,12 +119,21 @@ const payloadOf = ({ body }: ServiceRequest) =>
 const responseOf = (status: number, retryAfter: unknown, text: string): ServiceResponse => ({
   status,
   // A proxy between the services may answer for a service that is unavailable, without JSON.
-  body: text === '' || status >= 500 ? {} : JSON.parse(text),
+  body: text === '' || status >= 500 ? {} : parseAnswer(text),
   retryAfter: retryAfter === undefined ? undefined : Number(retryAfter),
 })
 
-/** Whether the replica could not be reached, or the connection was lost before the answer. */
-const isConnectionFailure = ({ code = '' }: NodeJS.ErrnoException) =>
-  /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT))$/.test(
-    code,
-  )
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw unavailable()
+  }
+}
+
+/** Whether the replica could not be reached, or no whole response came from it. */
+const isReplicaFailure = (error: NodeJS.ErrnoException) =>
+  error instanceof errors.HTTPParserError || failureCodes.test(error.code ?? '')
+
+const failureCodes =
+  /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UND_ERR_(SOCKET|(CONNECT|HEADERS|BODY)_TIMEOUT))$/
