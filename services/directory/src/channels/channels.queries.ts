@@ -33,16 +33,13 @@ export function listChannels(
   { scope, members, q, order, ...page }: ChannelListing,
 ): Promise<string> {
   const { source, isListed } = channelsOf(caller, { scope, text: q === undefined ? undefined : foldedText(q) })
+  // The result of a search is always ordered by name.
+  const { sortedBy, sortKeyOf } = order === 'id' && q === undefined ? byId : byName(caller)
 
-  const isById = order === 'id' && q === undefined
-  const sortedBy = isById ? 'id' : 'name_key'
   return listAsJson(db, page, {
     name: 'channels',
     most: limits.pageSize,
-    sortKeyOf: isById
-      ? keyOfId
-      : (id) => sql`
-      select name_key as key from channels where id = ${id} and kind <> 'direct' and ${canRead('channels', caller)}`,
+    sortKeyOf,
     items: ({ after, limit }) =>
       listed(
         caller,
@@ -53,6 +50,14 @@ export function listChannels(
       ),
   })
 }
+
+/** The orders of a listing: the column, and the statement that selects it for the last channel of the previous page. */
+const byId = { sortedBy: 'id', sortKeyOf: keyOfId }
+const byName = (caller: Caller) => ({
+  sortedBy: 'name_key',
+  sortKeyOf: (id: string) => sql`
+    select name_key as key from channels where id = ${id} and kind <> 'direct' and ${canRead('channels', caller)}`,
+})
 
 /** The channels of a listing: the rows that it reads, and which of them it has. `text` is a folded text of a search. */
 function channelsOf(

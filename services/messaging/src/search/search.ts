@@ -67,8 +67,7 @@ export function searchMessages(
     const hits = [...projected, ...recent, ...(await searchUnindexedPast(run))]
     await requireTime()
     // A message that was sent after the projection last stored its progress may be in both lists.
-    const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
-    return findHitMessages(snapshot, once.sort(newestFirst).slice(0, wanted.limit))
+    return findHitMessages(snapshot, withoutRepetitions(hits).sort(newestFirst).slice(0, wanted.limit))
   })
 }
 
@@ -80,7 +79,9 @@ async function searchProjection(run: SearchRun, channel: ChannelRow | undefined)
 
   const first = await searchNewest(snapshot, search, nearest)
   if (isEnough(first)) return first.hits
-  if (first.hits.length * near >= limit * nearest) {
+  // If the further messages match as often as the nearest ones.
+  const expectedHits = (first.hits.length * near) / nearest
+  if (expectedHits >= limit) {
     await requireTime()
     const newest = await searchNewest(snapshot, search, near)
     if (isEnough(newest)) return newest.hits
@@ -93,8 +94,10 @@ async function searchProjection(run: SearchRun, channel: ChannelRow | undefined)
   const byText = await searchByText(snapshot, search)
   await requireTime()
   const byAuthors = await searchByAuthors(snapshot, search)
-  return [...new Map([...byText, ...byAuthors].map((hit) => [hit.id, hit])).values()]
+  return withoutRepetitions([...byText, ...byAuthors])
 }
+
+const withoutRepetitions = (hits: readonly Hit[]): Hit[] => [...new Map(hits.map((hit) => [hit.id, hit])).values()]
 
 /**
  * Searches the messages that were sent or changed after the projection's last update, newest first and in portions.
