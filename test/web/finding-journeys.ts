@@ -86,6 +86,114 @@ export function findingJourneys(site: Site) {
     await hal.getByRole('alert').filter({ hasText: 'Nobody is called nobody  at all' }).waitFor()
   })
 
+  test('filters without words find the messages of a person, and those of a channel or conversation', async () => {
+    const [ingrid, moss] = [
+      await Person.signIn(site.baseUrl, 'ingrid@example.com'),
+      await Person.signIn(site.baseUrl, 'moss@example.com'),
+    ]
+    const cove = await ingrid.creates({ name: 'cove', members: [moss.id] })
+    for (let n = 1; n <= 31; n++) await ingrid.says(`wave ${n}.`, cove)
+    const parent = await moss.says('the tide is high', cove)
+    await ingrid.post(`/messages/${parent.id}/thread`, { content: 'and it rises' })
+    const { body } = await moss.post('/conversations', { targetUserId: ingrid.id })
+    await moss.post(`/conversations/${body.conversation.id}/messages`, { content: 'only for you' })
+
+    const page = await signIn('ingrid')
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    const results = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    const find = async (query: string) => {
+      await field.fill(query)
+      await field.press('Enter')
+      await page.waitForURL(`**/search?q=${encodeURIComponent(query)}`)
+    }
+    await find('from:me')
+    await results.first().filter({ hasText: 'and it rises' }).waitFor()
+    await expect.poll(() => results.count()).toBe(30)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await results.last().filter({ hasText: 'wave 1.' }).waitFor()
+    expect(await results.count()).toBe(32)
+    await find('in:cove from:moss')
+    await results.filter({ hasText: 'the tide is high' }).waitFor()
+    expect(await results.count()).toBe(1)
+    await find('in:moss')
+    await results.filter({ hasText: 'only for you' }).waitFor()
+    expect(await results.count()).toBe(1)
+
+    await find('in:cove')
+    await results.first().filter({ hasText: 'the tide is high' }).waitFor()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await results.last().filter({ hasText: 'wave 1.' }).waitFor()
+    expect(await results.count()).toBe(32)
+    await page.getByRole('button', { name: 'Remove in:cove' }).click()
+    await page.waitForURL('**/search?q=')
+    await find('on:2026-11-25')
+    await page.getByRole('alert').filter({ hasText: 'A search needs words, or the filter from: or in:' }).waitFor()
+  })
+
+  test('days without words find the messages of these days in a channel', async () => {
+    const wren = await Person.signIn(site.baseUrl, 'wren@example.com')
+    const tides = await wren.creates({ name: 'tides' })
+    for (let n = 0; n < 45; n++) await wren.says(`swell ${n}.`, tides)
+    const page = await signIn('wren', '/', { withoutWorker: true, timezoneId: 'UTC' })
+    // The page gets each tenth message with the time of the next day.
+    await page.route(`**/channels/${tides.id}/messages*`, async (route) => {
+      const response = await route.fetch()
+      const body = await response.json()
+      for (const message of body.messages) {
+        const day = Math.floor(Number(/\d+/.exec(message.content)![0]) / 10)
+        message.createdAt = Date.UTC(2026, 0, 1 + day, 12)
+      }
+      await route.fulfill({ response, json: body })
+    })
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    const results = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    for (const [days, count, newest, oldest] of [
+      ['on:2026-01-03', 10, 'swell 29.', 'swell 20.'],
+      ['before:2026-01-03', 20, 'swell 19.', 'swell 0.'],
+      ['after:2026-01-03', 15, 'swell 44.', 'swell 30.'],
+      ['after:2026-01-01 before:2026-01-04', 20, 'swell 29.', 'swell 10.'],
+    ] as const) {
+      await field.fill(`in:tides ${days}`)
+      await field.press('Enter')
+      await results.first().filter({ hasText: newest }).waitFor()
+      await results.last().filter({ hasText: oldest }).waitFor()
+      expect(await results.count()).toBe(count)
+    }
+    await field.fill('in:tides before:2026-01-01')
+    await field.press('Enter')
+    await page.getByText('Nothing was found').waitFor()
+  })
+
+  test('a name that several people have offers them, and one that a person has alone finds this person', async () => {
+    const named = async (address: string, userName: string) => {
+      const person = await Person.signIn(site.baseUrl, `${address}@example.com`)
+      expect((await person.put('/users/me', { userName })).status).toBe(200)
+      return person
+    }
+    const [lee, fox] = [await named('kestrel.1', 'Kestrel Lee'), await named('kestrel.2', 'Kestrel Fox')]
+    const aviary = await lee.creates({ name: 'aviary', members: [fox.id] })
+    await lee.says('feathers of lee', aviary)
+    await fox.says('feathers of fox', aviary)
+    const page = await signIn('kestrel.1')
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    const results = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await field.fill('feathers from:kestrel in:aviary')
+    await field.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Several people match kestrel' }).waitFor()
+    await isAccessible(page)
+    await page.getByRole('main').getByRole('link', { name: 'Kestrel Fox' }).click()
+    await results.filter({ hasText: 'feathers of fox' }).waitFor()
+    expect(await results.count()).toBe(1)
+    expect(await field.inputValue()).toBe('feathers from:"Kestrel Fox" in:aviary')
+
+    const kestrel = await named('kestrel.3', 'Kestrel')
+    await kestrel.says('feathers of nobody else', aviary)
+    await field.fill('feathers from:kestrel')
+    await field.press('Enter')
+    await results.filter({ hasText: 'feathers of nobody else' }).waitFor()
+    expect(await results.count()).toBe(1)
+  })
+
   test('the text of a search is marked in its results, in upper and lower case and across formats', async () => {
     const ruth = await signIn('ruth')
     await createChannel(ruth, 'library')

@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, composer, hasFocus } from './visitors.ts'
+import { act, article, composer, hasFocus, isAccessible } from './visitors.ts'
 
 /** In the page: events that come after `closeEvents` wait for `openEvents`. */
 const gate = `{
@@ -230,6 +230,33 @@ export function toggleJourneys(site: Site) {
     await answer(page, held[1]!)
     await saved.waitFor({ state: 'detached' })
     expect((await fay.get('/saved')).body.messages).toEqual([])
+  })
+
+  test('a message that is unpinned in the dialog of pinned messages disappears at once, and comes back after a refusal', async () => {
+    const { eve, fay, channel, page, held } = await meet()
+    for (const text of ['mind the rocks', 'mind the gap'])
+      await eve.post(`/messages/${(await eve.says(text, channel)).id}/pin`)
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Pinned messages' })
+    const pinned = dialog.getByRole('article')
+    const unpin = dialog.getByRole('button', { name: 'Unpin' })
+    await pinned.first().filter({ hasText: 'mind the gap' }).waitFor()
+    await unpin.first().press('Enter')
+    await expect.poll(() => pinned.count()).toBe(1)
+    await hasFocus(dialog.getByRole('button', { name: 'Close' }))
+    await expect.poll(() => held.length).toBe(1)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+    await dialog.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await pinned.first().filter({ hasText: 'mind the gap' }).waitFor()
+    await isAccessible(page)
+    for (const [index, left] of [1, 0].entries()) {
+      await unpin.first().click()
+      await expect.poll(() => pinned.count()).toBe(left)
+      await expect.poll(() => held.length).toBe(index + 2)
+      await answer(page, held[index + 1]!)
+    }
+    await dialog.getByText('Nothing is pinned').waitFor()
+    expect((await fay.get(`/channels/${channel.id}/pins`)).body.messages).toEqual([])
   })
 
   test('the question before a private channel is left waits for the response', async () => {

@@ -168,10 +168,10 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     onSubmit={async ({ action: typed = '', who = '', from = '', to = '' }) => {
       // All actions are in lower case, and a phone begins a field with a capital letter.
       const action = typed.trim().toLowerCase()
-      const actorId = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
+      const actor = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
       await onFilter({
         ...(action !== '' && { action }),
-        ...(actorId !== undefined && { actorId }),
+        ...(actor && { actorId: actor.id }),
         ...(from !== '' && { from: startOfDay(from) }),
         ...(to !== '' && { to: endOfDay(to) }),
       })

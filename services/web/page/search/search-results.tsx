@@ -2,6 +2,7 @@ import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { navigate, searchAddress } from '../app/address.ts'
+import { SeveralPeople } from '../app/find-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
@@ -9,6 +10,7 @@ import { Empty } from '../ui/empty.tsx'
 import { IconButton } from '../ui/icons.tsx'
 import { attempt, textOf } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { ChooseAuthor } from './choose-author.tsx'
 import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
@@ -28,7 +30,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   const results = useMemo(() => resultsOf(workspace), [])
   const { found, hasMore } = results
   const page = useRef<HTMLDivElement>(null)
-  const failure = useSignal<string | null>(null)
+  const failure = useSignal<unknown>(null)
   const isReady = workspace.isReady.value
   const { role } = workspace.me.value
 
@@ -37,7 +39,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
     const controller = new AbortController()
     failure.value = null
     search(workspace, query, { signal: controller.signal }).then(addPage, (error) => {
-      if (!controller.signal.aborted) failure.value = textOf(error)
+      if (!controller.signal.aborted) failure.value = error
     })
     return () => controller.abort()
   }, [query, isReady, role])
@@ -58,7 +60,8 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   }
 
   async function showMore() {
-    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id }))
+    const { signal } = new AbortController()
+    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id, signal }))
     if (next) addPage(next)
   }
 
@@ -75,8 +78,11 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
       <SearchFilters query={query} />
       {failure.value !== null && (
         <p class="alert" role="alert">
-          {failure.value}
+          {textOf(failure.value)}
         </p>
+      )}
+      {failure.value instanceof SeveralPeople && (
+        <ChooseAuthor workspace={workspace} query={query} people={failure.value.people} />
       )}
       <section aria-label={t('Search results')} aria-busy={isBusy}>
         <div role="status">

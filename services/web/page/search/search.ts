@@ -1,4 +1,4 @@
-import { RequestFailed } from '@parley/client'
+import { RequestFailed, requestForPlace } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { findPerson } from '../app/find-person.ts'
 import { findNamed } from '../app/names.ts'
@@ -8,48 +8,94 @@ import { parseQuery, periodOf, type SearchQuery, textOfWords } from './search-qu
 
 export const pageSize = 30
 
+interface PageOptions {
+  before?: string | undefined
+  signal: AbortSignal
+}
+
 /** Fetches one page of results, newest first, or with `before` the page after that message. @throws RequestFailed with a sentence. */
-export async function search(
-  workspace: Workspace,
-  text: string,
-  { before, signal }: { before?: string | undefined; signal?: AbortSignal },
-): Promise<Message[]> {
+export async function search(workspace: Workspace, text: string, page: PageOptions): Promise<Message[]> {
   const { words, filters } = parseQuery(text)
-  const q = textOfWords(words)
-  if (q === '') throw new RequestFailed(400, t('Say what to search for'))
+  const author = await findAuthor(workspace, filters)
+  const place = await findPlace(workspace, filters)
+  const period = periodOf(filters)
+  // The server needs a text. It also searches the names of authors, so the name of a person finds all their messages.
+  const q = textOfWords(words) || author?.userName
+  if (q === undefined) {
+    if (!place) throw new RequestFailed(400, t('A search needs words, or the filter from: or in:'))
+    return listMessages(workspace, place, period, page)
+  }
+  const { before, signal } = page
   const query = {
     q,
-    ...periodOf(filters),
-    ...(await authorOf(workspace, filters)),
-    ...(await placeOf(workspace, filters)),
+    ...period,
+    ...(author && { authorId: author.id }),
+    ...place?.filter,
     ...(before !== undefined && { before }),
     limit: pageSize,
   }
-  const { messages } = await workspace.client.request('GET /search/messages', { query, ...(signal && { signal }) })
+  const { messages } = await workspace.client.request('GET /search/messages', { query, signal })
   return messages
 }
 
-async function authorOf(workspace: Workspace, { from }: SearchQuery['filters']) {
-  if (from === undefined) return {}
-  return { authorId: /^me$/i.test(from) ? workspace.myId : await findPerson(workspace.client, from) }
+async function findAuthor({ client, me, myId }: Workspace, { from }: SearchQuery['filters']) {
+  if (from === undefined) return undefined
+  return /^me$/i.test(from) ? { id: myId, userName: me.peek().userName } : findPerson(client, from)
 }
 
-/** The id of the channel with this name, or of the conversation with the person of this name. */
-async function placeOf(workspace: Workspace, { in: name }: SearchQuery['filters']) {
-  if (name === undefined) return {}
+type Place = NonNullable<Awaited<ReturnType<typeof findPlace>>>
+
+/** The channel with this name, or the conversation with the person of this name. */
+async function findPlace(workspace: Workspace, { in: name }: SearchQuery['filters']) {
+  if (name === undefined) return undefined
   const query = { q: name, members: 'false', limit: 50 } as const
   const { channels } = await workspace.client.request('GET /channels', { query })
   const places = [
-    ...[...workspace.channels.peek(), ...channels].map((channel) => ({
-      name: channel.name,
-      filter: { channelId: channel.id },
+    ...[...workspace.channels.peek(), ...channels].map(({ id, name, lastSeq }) => ({
+      id,
+      name,
+      lastSeq,
+      filter: { channelId: id },
     })),
-    ...workspace.conversations().map(({ id, otherUser }) => ({
+    ...workspace.conversations().map(({ id, otherUser, lastSeq }) => ({
+      id,
       name: otherUser.userName,
+      lastSeq,
       filter: { conversationId: id },
     })),
   ]
   const found = findNamed(places, name, (place) => place.name)
   if (!found) throw new RequestFailed(400, t('No channel is called {name}', { name }))
-  return found.filter
+  return found
+}
+
+/** One page of the messages of a channel or conversation, without replies, newest first. */
+async function listMessages(
+  { client }: Workspace,
+  { id, lastSeq }: Place,
+  { from = 0, to }: ReturnType<typeof periodOf>,
+  { before, signal }: PageOptions,
+): Promise<Message[]> {
+  const fetchPage = async (query: { limit: number; before?: string; aroundSeq?: number }) =>
+    (await requestForPlace(client, 'GET /channels/:channelId/messages', id, { query, signal })).messages
+  const end = before ?? (to === undefined ? undefined : await findFirstAfter(to))
+  const messages = await fetchPage({ limit: pageSize, ...(end !== undefined && { before: end }) })
+  return messages.filter(({ createdAt }) => createdAt >= from).reverse()
+
+  /** The id of the first message after a moment. Undefined if there is none. `seq` has the order of time. */
+  async function findFirstAfter(moment: number): Promise<string | undefined> {
+    let found: string | undefined
+    let [low, high] = [0, lastSeq + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      // The first message from this `seq` on. If there is none, the last message before it.
+      const [message] = await fetchPage({ aroundSeq: middle, limit: 1 })
+      if (!message) return undefined
+      if (message.createdAt > moment) {
+        found = message.id
+        high = middle
+      } else low = Math.max(middle, message.seq) + 1
+    }
+    return found
+  }
 }
