@@ -5,6 +5,7 @@ import { languageFailureJourneys } from './language-failure-journeys.ts'
 import { lateFailureJourneys } from './late-failure-journeys.ts'
 import { linkFailureJourneys } from './link-failure-journeys.ts'
 import { loadingFailureJourneys } from './loading-failure-journeys.ts'
+import { questionFailureJourneys } from './question-failure-journeys.ts'
 import { readingFailureJourneys } from './reading-failure-journeys.ts'
 import { describeSite } from './site.ts'
 
@@ -18,4 +19,5 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
   loadingFailureJourneys(site)
   readingFailureJourneys(site)
   adminFailureJourneys(site)
+  questionFailureJourneys(site)
 })

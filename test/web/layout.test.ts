@@ -84,9 +84,40 @@ describeSite('the layout of the web client', {}, (site) => {
       })
       .toBe('- mint\n- ')
 
+    // There is no such key on a phone.
+    await act(page, 'roses', 'Edit')
+    await message.getByRole('button', { name: 'Cancel' }).waitFor()
+    const hint = page.getByText('Enter saves, Escape cancels')
+    expect([await hint.count(), await hint.isVisible()]).toEqual([1, false])
+
     const wide = await signIn('eda', `/c/${channel.id}`)
     await composer(wide, 'couplets').waitFor()
     expect(await wide.getByRole('button', { name: 'New line' }).count()).toBe(0)
+  })
+
+  test('the note about uploads leaves the buttons of a phone in one line', async () => {
+    const flo = await Person.signIn(site.baseUrl, 'flo@example.com')
+    const channel = await flo.creates({ name: 'uploads' })
+    const page = await signIn('flo', `/c/${channel.id}`, { ...phone, withoutWorker: true })
+    await page.route('**/files/binary*', () => {
+      // The upload never ends.
+    })
+    const file = { name: 'chart.txt', mimeType: 'text/plain', buffer: Buffer.from('soundings') }
+    await page.locator('.composer input[type=file]').setInputFiles(file)
+    await page.getByRole('button', { name: 'Send' }).tap()
+    const note = page.getByText('The message is sent when the files are uploaded')
+    await note.waitFor()
+    for (const width of [phone.viewport.width, 320]) {
+      await page.setViewportSize({ ...phone.viewport, width })
+      const [send, attach, box] = await Promise.all(
+        [page.getByRole('button', { name: 'Send' }), page.getByTitle('Attach files'), note].map((one) =>
+          one.boundingBox(),
+        ),
+      )
+      expect([width, send!.y]).toEqual([width, attach!.y])
+      expect(send!.y).toBeGreaterThanOrEqual(box!.y + box!.height)
+      expect(send!.x + send!.width).toBeLessThan(width - 10)
+    }
   })
 
   test('a dialog has the same heading on every page', async () => {
@@ -156,6 +187,16 @@ describeSite('the layout of the web client', {}, (site) => {
       const [face, icon] = [(await button.boundingBox())!, (await button.locator('.icon').boundingBox())!]
       expect([name, icon.x >= face.x && icon.x + icon.width <= face.x + face.width]).toEqual([name, true])
     }
+    await page.setViewportSize({ width: 320, height: 640 })
+    const edges = (element: Locator) =>
+      element.evaluate((node) => {
+        const { left, right } = node.getBoundingClientRect()
+        return [left, right]
+      })
+    const [border, row] = await Promise.all([edges(page.locator('.composer')), edges(page.locator('.composer-row'))])
+    const send = await edges(page.getByRole('button', { name: 'Send' }))
+    expect(send[1]).toBeLessThanOrEqual(Math.min(border[1]!, row[1]!))
+    await page.setViewportSize(phone.viewport)
     await page.getByRole('button', { name: 'Account' }).tap()
     expect(await isInside(page.getByRole('menuitem', { name: 'Mark all as read' }))).toBe(true)
   })

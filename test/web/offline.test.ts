@@ -91,6 +91,16 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     return { context, page }
   }
 
+  test('the choice of notifications shows that the person has withdrawn the permission in the browser', async () => {
+    const { context, page } = await withNotifications('uri')
+    const choice = page.getByRole('checkbox', { name: 'Desktop notifications' })
+    expect(await choice.isChecked()).toBe(true)
+    await context.clearPermissions()
+    await expect.poll(() => choice.isChecked(), patience).toBe(false)
+    await context.grantPermissions(['notifications'], { origin: site.baseUrl })
+    await expect.poll(() => choice.isChecked(), patience).toBe(true)
+  })
+
   test('a known page starts offline from the stored data, and sends messages when the network is back', async () => {
     const context = await openBrowser()
     const page = await signIn(context, 'ann')

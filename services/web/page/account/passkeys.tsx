@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { createPasskey, supportsPasskeys } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
-import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 import { useConfirmation } from './confirmation.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
@@ -63,11 +62,11 @@ export function Passkeys({ factors, onChange }: { factors: Factors; onChange: ()
         <p>{t('Passkeys are not available in this browser at this address.')}</p>
       )}
       {removing.value && (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove passkey')}
           question={t('Nobody can sign in with {name} any more.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
-          onConfirm={() => void attempt(remove(removing.value!.id))}
+          onConfirm={() => remove(removing.value!.id)}
           onClose={() => (removing.value = null)}
         />
       )}

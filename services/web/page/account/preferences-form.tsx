@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { changePreferences, type Density, preferences, type Theme } from '../app/preferences.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { notificationPermission } from '../notifications/notify.ts'
@@ -62,6 +63,16 @@ const CharacterKeysChoice = () => (
 /** The choice whether this browser shows notifications. Only this click asks for the browser's permission. */
 function NotificationsChoice() {
   const permission = useSignal(notificationPermission())
+  useEffect(() => {
+    const watching = new AbortController()
+    void navigator.permissions.query({ name: 'notifications' }).then((status) => {
+      const update = () => {
+        permission.value = notificationPermission()
+      }
+      status.addEventListener('change', update, { signal: watching.signal })
+    })
+    return () => watching.abort()
+  }, [])
   if (permission.value === 'unsupported') return null
   const isOn = preferences.value.notifications && permission.value === 'granted'
 

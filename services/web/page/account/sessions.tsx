@@ -3,8 +3,8 @@ import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { passFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { Table } from '../ui/table.tsx'
 
 /** The sessions of the signed-in person. */
@@ -14,12 +14,12 @@ export function Sessions({ workspace: { client } }: { workspace: Workspace }) {
   const end = (sessionId: string) =>
     attempt(client.request('DELETE /auth/sessions/:sessionId', { params: { sessionId } })).then(load)
   if (!fetched.value) return <NotFetched of={data} />
-  return <SessionTable sessions={fetched.value.sessions} onEnd={(id) => void end(id)} />
+  return <SessionTable sessions={fetched.value.sessions} onEnd={end} />
 }
 
 interface SessionTableProps {
   sessions: readonly Session[]
-  onEnd: (sessionId: string) => void
+  onEnd: (sessionId: string) => Promise<unknown>
 }
 
 /** The sessions of a person. Each session except the one of this page can be ended. */
@@ -34,9 +34,7 @@ export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
           {isCurrent ? (
             t('This session')
           ) : (
-            <button ref={passFocus} type="button" class="button" onClick={() => onEnd(id)}>
-              {t('End session')}
-            </button>
+            <RequestButton onRequest={() => onEnd(id)}>{t('End session')}</RequestButton>
           )}
         </td>
       </tr>

@@ -3,13 +3,12 @@ import { useSignal } from '@preact/signals'
 import type { Command } from '../app/commands.ts'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { maxCommandHint, maxCommandName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
-import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { Table } from '../ui/table.tsx'
 import { CreateForBot } from './create-for-bot.tsx'
@@ -72,13 +71,13 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
         />
       )}
       {dialog?.task === 'remove' && (
-        <Confirm
+        <ConfirmRequest
           name={t('Delete command')}
           question={t('Nobody can use {name} any more.', { name: `/${dialog.command.name}` })}
           confirmLabel={t('Delete')}
           onConfirm={() => {
             const params = { commandId: dialog.command.id }
-            void attempt(client.request('DELETE /commands/:commandId', { params })).then(load)
+            return client.request('DELETE /commands/:commandId', { params }).finally(() => void load())
           }}
           onClose={close}
         />

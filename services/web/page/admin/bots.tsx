@@ -3,15 +3,15 @@ import { useSignal } from '@preact/signals'
 import { useConfirmation } from '../account/confirmation.tsx'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { allScopes, Tokens } from '../tokens/tokens.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { maxDisplayName, maxUserName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
-import { attempt } from '../ui/problems.ts'
 import { ListTable } from '../ui/table.tsx'
 import { BotApp } from './bot-app.tsx'
 
@@ -63,7 +63,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
         <BotApp workspace={workspace} bot={dialog.bot} onChanged={() => void load()} onClose={close} />
       )}
       {dialog?.task === 'remove' && (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove bot')}
           question={t('The tokens and memberships of {name} end at once. Its messages stay.', {
             name: dialog.bot.userName,
@@ -71,7 +71,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { botId: dialog.bot.id }
-            void attempt(client.request('DELETE /bots/:botId', { params })).then(load)
+            return client.request('DELETE /bots/:botId', { params }).finally(() => void load())
           }}
           onClose={close}
         />

@@ -3,14 +3,14 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { MemberList } from '../dialogs/member-list.tsx'
 import { t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { maxGroupName, maxUserName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
-import { attempt } from '../ui/problems.ts'
 import { ListTable } from '../ui/table.tsx'
 
 type OpenDialog = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
@@ -57,13 +57,13 @@ export function Groups({ workspace }: { workspace: Workspace }) {
       {dialog?.task === 'edit' && chosen && <EditGroup workspace={workspace} group={chosen} onClose={close} />}
       {dialog?.task === 'members' && chosen && <GroupMembers workspace={workspace} group={chosen} onClose={close} />}
       {dialog?.task === 'remove' && chosen && (
-        <Confirm
+        <ConfirmRequest
           name={t('Delete group')}
           question={t('Members who are in a channel only through {name} leave that channel.', {
             name: `@${chosen.handle}`,
           })}
           confirmLabel={t('Delete')}
-          onConfirm={() => void attempt(client.request('DELETE /groups/:groupId', { params: { groupId: chosen.id } }))}
+          onConfirm={() => client.request('DELETE /groups/:groupId', { params: { groupId: chosen.id } })}
           onClose={close}
         />
       )}

@@ -2,8 +2,8 @@ import type { Role, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { NotFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ResultCount } from '../ui/result-count.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
@@ -41,11 +41,12 @@ export function People({ workspace }: { workspace: Workspace }) {
     }
     void settle(user, client.request('PUT /users/:id/role', { params: { id: user.id }, body: { role } }))
   }
-  const setActive = (user: User, body: { isActive: boolean }) =>
-    settle(user, client.request('PUT /users/:id/active', { params: { id: user.id }, body }))
 
   async function begin(task: PersonTask, user: User) {
-    if (task === 'activate') return setActive(user, { isActive: true })
+    if (task === 'activate') {
+      const body = { isActive: true }
+      return settle(user, client.request('PUT /users/:id/active', { params: { id: user.id }, body }))
+    }
     if (task !== 'invite') {
       dialog.value = { task, user }
       return
@@ -94,7 +95,6 @@ export function People({ workspace }: { workspace: Workspace }) {
             {...dialog.value}
             workspace={workspace}
             onChanged={(changed) => change(changed.id, () => changed)}
-            onDeactivate={(user) => void setActive(user, { isActive: false })}
             onNote={(text) => (note.value = text)}
             onClose={() => {
               // Renders the row again, so that the role field shows the current role when nothing was changed.
@@ -111,14 +111,13 @@ export function People({ workspace }: { workspace: Workspace }) {
 type PersonDialogProps = Exclude<OpenDialog, { task: 'add' }> & {
   workspace: Workspace
   onChanged: (user: User) => void
-  onDeactivate: (user: User) => void
   /** Called with what was done, when the table does not show it. */
   onNote: (text: string) => void
   onClose: () => void
 }
 
 /** The dialog of an action on a person. */
-function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onNote, onClose }: PersonDialogProps) {
+function PersonDialog({ task, user, workspace, onChanged, onNote, onClose }: PersonDialogProps) {
   const { client } = workspace
   const { userName: name } = user
   const params = { id: user.id }
@@ -138,36 +137,39 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onNote, 
       return <PersonAccess workspace={workspace} user={user} onClose={onClose} />
     case 'deactivate':
       return (
-        <Confirm
+        <ConfirmRequest
           name={t('Deactivate')}
           question={t('{name} will be signed out everywhere and cannot sign in. Name, memberships and messages stay.', {
             name,
           })}
           confirmLabel={t('Deactivate')}
-          onConfirm={() => onDeactivate(user)}
+          onConfirm={async () => {
+            const body = { isActive: false }
+            onChanged((await client.request('PUT /users/:id/active', { params, body })).user)
+          }}
           onClose={onClose}
         />
       )
     case 'factors':
       return (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove second factors')}
           question={t('{name} can sign in without the authenticator app and passkeys that are set up now.', { name })}
           confirmLabel={t('Remove')}
           onConfirm={async () => {
-            if (await attempt(client.request('DELETE /users/:id/second-factors', { params })))
-              onNote(t('{name} has no second factors any more', { name }))
+            await client.request('DELETE /users/:id/second-factors', { params })
+            onNote(t('{name} has no second factors any more', { name }))
           }}
           onClose={onClose}
         />
       )
     case 'remove':
       return (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove person')}
           question={t('{name} will be signed out everywhere and cannot come back. Their messages stay.', { name })}
           confirmLabel={t('Remove')}
-          onConfirm={() => void attempt(client.request('DELETE /users/:id', { params }))}
+          onConfirm={() => client.request('DELETE /users/:id', { params })}
           onClose={onClose}
         />
       )

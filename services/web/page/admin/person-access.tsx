@@ -5,8 +5,8 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Tokens } from '../tokens/tokens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { passFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 
 interface PersonAccessProps {
   workspace: Workspace
@@ -30,12 +30,12 @@ export function PersonAccess({ workspace: { client }, user, onClose }: PersonAcc
           <h3>{t('Sessions')}</h3>
           <NotFetched of={data} />
           {fetched.value && sessions.length === 0 && <p class="quiet">{t('There are no sessions.')}</p>}
-          {sessions.length > 0 && <SessionTable sessions={sessions} onEnd={(id) => void end(id)} />}
+          {sessions.length > 0 && <SessionTable sessions={sessions} onEnd={end} />}
           {sessions.some(({ isCurrent }) => !isCurrent) && (
             <div class="dialog-actions">
-              <button ref={passFocus} type="button" class="button danger" onClick={() => void endAll()}>
+              <RequestButton class="button danger" onRequest={endAll}>
                 {t('End all sessions')}
-              </button>
+              </RequestButton>
             </div>
           )}
         </section>

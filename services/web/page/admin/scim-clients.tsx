@@ -3,13 +3,12 @@ import { useSignal } from '@preact/signals'
 import { useConfirmation } from '../account/confirmation.tsx'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field } from '../ui/form.tsx'
 import { maxTokenName } from '../ui/limits.ts'
-import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
 
@@ -63,13 +62,13 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
         <CreateClient workspace={workspace} onCreated={() => void load()} onClose={() => (isCreating.value = false)} />
       )}
       {removing.value && (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove SCIM client')}
           question={t('{name} has no access any more. The people stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { clientId: removing.value!.id }
-            void attempt(client.request('DELETE /admin/scim-clients/:clientId', { params })).then(load)
+            return client.request('DELETE /admin/scim-clients/:clientId', { params }).finally(() => void load())
           }}
           onClose={() => (removing.value = null)}
         />

@@ -2,9 +2,9 @@ import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -77,13 +77,13 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
         <Deliveries workspace={workspace} subscription={dialog.subscription} onClose={close} />
       )}
       {dialog?.task === 'remove' && (
-        <Confirm
+        <ConfirmRequest
           name={t('Delete subscription')}
           question={t('Nothing more is sent to {name}.', { name: dialog.subscription.url })}
           confirmLabel={t('Delete')}
           onConfirm={() => {
             const params = { subscriptionId: dialog.subscription.id }
-            void attempt(client.request('DELETE /subscriptions/:subscriptionId', { params })).then(load)
+            return client.request('DELETE /subscriptions/:subscriptionId', { params }).finally(() => void load())
           }}
           onClose={close}
         />

@@ -4,13 +4,13 @@ import { useEffect } from 'preact/hooks'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
 import { nameOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { maxWebhookName } from '../ui/limits.ts'
-import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
 import { ListTable } from '../ui/table.tsx'
@@ -73,13 +73,13 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         <NewAddress workspace={workspace} webhook={renewing.value} onClose={() => (renewing.value = null)} />
       )}
       {removing.value && (
-        <Confirm
+        <ConfirmRequest
           name={t('Remove webhook')}
           question={t('{name} cannot post any more. Its messages stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { webhookId: removing.value!.id }
-            void attempt(client.request('DELETE /webhooks/:webhookId', { params }))
+            return client.request('DELETE /webhooks/:webhookId', { params })
           }}
           onClose={() => (removing.value = null)}
         />

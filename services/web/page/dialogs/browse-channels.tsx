@@ -42,7 +42,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
             onOpen={onClose}
             onToggle={async () => {
               if (channel.isPrivate) leaving.value = channel
-              else await change(channel, channel.isMember ? 'leave' : 'join')
+              else await attempt(change(channel, channel.isMember ? 'leave' : 'join'))
             }}
           />
         ))}
@@ -86,10 +86,9 @@ function useFoundChannels({ client }: Workspace) {
   }, [query.value])
 
   async function change({ id }: Listed, what: 'join' | 'leave') {
-    const changed = await attempt(client.request(`POST /channels/:channelId/${what}`, { params: { channelId: id } }))
-    if (!changed) return
+    const { channel } = await client.request(`POST /channels/:channelId/${what}`, { params: { channelId: id } })
     changes.current++
-    found.value = found.value!.map((one) => (one.id === id ? { ...one, ...changed.channel } : one))
+    found.value = found.value!.map((one) => (one.id === id ? { ...one, ...channel } : one))
   }
 
   return { query, found, hasMore, load, change }

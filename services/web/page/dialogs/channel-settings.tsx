@@ -39,9 +39,11 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
     if (isEnding.current) return
     isEnding.current = true
     const open = navigateLater()
-    const hasEnded = await attempt(send())
-    isEnding.current = false
-    if (!hasEnded) return
+    try {
+      await send()
+    } finally {
+      isEnding.current = false
+    }
     onClose()
     const other = workspace.placeIds().find((each) => each !== id)
     open(other === undefined ? '/' : channelAddress(other))
@@ -90,7 +92,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
           <RequestButton
             onRequest={async () => {
               if (isPrivate) isLeaving.value = true
-              else await leave()
+              else await attempt(leave())
             }}
           >
             {t('Leave channel')}

@@ -1,21 +1,73 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Question } from '../ui/dialog.tsx'
+import { focusHeading } from '../ui/focus.ts'
+import { showFailure, textOf } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 
 interface ConfirmRequestProps {
   name: string
   question: ComponentChildren
   confirmLabel: string
-  /** The dialog is open and shows that it waits until this has ended. */
+  /** Sends the request. The dialog shows the error that it throws, and stays open. */
   onConfirm: () => Promise<unknown>
   onClose: () => void
 }
 
-/** A dialog that asks for confirmation of a request, and sends it. */
-export const ConfirmRequest = ({ confirmLabel, onConfirm, ...question }: ConfirmRequestProps) => (
-  <Question {...question}>
-    <RequestButton class="button danger" onRequest={() => onConfirm().finally(question.onClose)}>
-      {confirmLabel}
-    </RequestButton>
-  </Question>
-)
+/**
+ * A dialog that asks for confirmation of a request, and sends it. It closes after the response. An error is shown in the dialog, or on the
+ * page when the person closed it meanwhile.
+ */
+export function ConfirmRequest({ question, confirmLabel, onConfirm, ...props }: ConfirmRequestProps) {
+  const refusal = useSignal<string | null>(null)
+  const isOpen = useRef(true)
+  const buttonNearby = useMemo(() => {
+    const row = document.activeElement?.closest('tr')
+    return (row?.previousElementSibling ?? row?.nextElementSibling)?.querySelector('button')
+  }, [])
+  useEffect(
+    () => () => {
+      isOpen.current = false
+      // An event may have removed the row with the button that opened the dialog.
+      queueMicrotask(() => {
+        if (document.activeElement !== document.body) return
+        if (buttonNearby?.isConnected) buttonNearby.focus()
+        else focusHeading()
+      })
+    },
+    [],
+  )
+
+  async function send() {
+    refusal.value = null
+    try {
+      await onConfirm()
+    } catch (error) {
+      if (isOpen.current) refusal.value = textOf(error)
+      else showFailure(error)
+      return
+    }
+    if (isOpen.current) props.onClose()
+  }
+
+  return (
+    <Question
+      {...props}
+      question={
+        <>
+          {question}
+          {refusal.value !== null && (
+            <div class="alert" role="alert">
+              {refusal.value}
+            </div>
+          )}
+        </>
+      }
+    >
+      <RequestButton class="button danger" onRequest={send}>
+        {confirmLabel}
+      </RequestButton>
+    </Question>
+  )
+}

@@ -35,13 +35,13 @@ export function EditMessage({ message, workspace, isResumed, onDone, onEmptied }
   const { id, channelId, threadId } = message
   /** The unsaved text as this editor shows it. Undefined when it is the text of the message. */
   const typed = useRef(useMemo(() => edits.textOf(id), []))
-  function store(text: string | undefined) {
+  /** Without a text the edit is forgotten. */
+  function store(text?: string) {
     typed.current = text
     edits.set(id, text === undefined ? undefined : { channelId, threadId, text })
   }
-  const forget = () => store(undefined)
   function close() {
-    forget()
+    store()
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
     const article = editor.current!.closest('article')
@@ -73,9 +73,9 @@ export function EditMessage({ message, workspace, isResumed, onDone, onEmptied }
     // The person may have typed on, or cancelled and edited again.
     const unsaved = edits.textOf(id)
     if (unsaved !== undefined && unsaved.trim() !== content) return
-    forget()
     // The person may have opened another channel.
     if (editor.current) close()
+    else store()
   }
 
   function onKeyDown(event: KeyboardEvent) {

@@ -1,14 +1,13 @@
 import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { NotFetched, useFetched } from '../app/fetched.tsx'
+import { ConfirmRequest } from '../dialogs/confirm-request.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
-import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { maxTokenName } from '../ui/limits.ts'
-import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
 
@@ -75,11 +74,11 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
         />
       )}
       {removing.value && (
-        <Confirm
+        <ConfirmRequest
           name={t('Revoke token')}
           question={t('Programs that use {name} have no access any more.', { name: removing.value.name })}
           confirmLabel={t('Revoke')}
-          onConfirm={() => void attempt(remove(removing.value!.id)).then(load)}
+          onConfirm={() => remove(removing.value!.id).finally(() => void load())}
           onClose={() => (removing.value = null)}
         />
       )}
