@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
@@ -10,6 +10,7 @@ import {
   createChannel,
   hasFocus,
   isStored,
+  openChannel,
   refuseMessages,
   say,
 } from './visitors.ts'
@@ -113,6 +114,46 @@ export function composingJourneys(site: Site) {
     expect(await box.inputValue()).toBe('the chart')
     expect(await pasteOver('the chart', 'the map')).toBe('the map')
     expect(await pasteOver('https://example.com/old', 'https://example.com/new')).toBe('https://example.com/new')
+  })
+
+  test('suggested people are first the members of the channel, and then those whose name begins with the text', async () => {
+    const named = async (address: string, userName: string) => {
+      const person = await Person.signIn(site.baseUrl, `${address}@example.com`)
+      expect((await person.put('/users/me', { userName })).status).toBe(200)
+      return person
+    }
+    const [feather, quillon] = [await named('q.1', 'Old Quillfeather'), await named('q.2', 'quillon')]
+    await named('q.3', 'Zed Quillan')
+    const square = await feather.creates({ name: 'village square' })
+    const page = await signIn('otmar', `/c/${square.id}`, { withoutWorker: true })
+    // The page knows these people, because they have written.
+    for (let n = 1; n <= 7; n++) {
+      await (await named(`q.1${n}`, `quills ${n}`)).says(`news ${n}.`, square)
+      await article(page, `news ${n}.`).waitFor()
+    }
+    await page.getByRole('button', { name: 'Join channel' }).click()
+    const me = await Person.signIn(site.baseUrl, 'otmar@example.com')
+    const desk = await me.creates({ name: 'writing desk', members: [feather.id, quillon.id] })
+    await openChannel(page, 'writing desk')
+    const options = page.getByRole('listbox').getByRole('option')
+    const names = () => options.locator('span[dir=auto]:not(.quiet)').allTextContents()
+    const quills = Array.from({ length: 6 }, (_, n) => `@quills ${n + 1}`)
+    await composer(page, 'writing desk').pressSequentially('@quill')
+    await expect.poll(names).toEqual(['@quillon', '@Old Quillfeather', ...quills])
+
+    // What a person has chosen stays chosen when the response comes.
+    const held: Route[] = []
+    await page.route(/\/(users|members)\?q=quills/, (route) => void held.push(route))
+    await page.keyboard.type('s')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => held.length).toBe(2)
+    const marked = page.getByRole('option', { selected: true })
+    await marked.filter({ hasText: '@quills 2' }).waitFor()
+    const third = (await me.get('/users?q=quills%203')).body.users[0]
+    await me.put(`/channels/${desk.id}`, { addMembers: [third.id] })
+    for (const route of held) await route.continue()
+    await expect.poll(async () => (await names())[0]).toBe('@quills 3')
+    await marked.filter({ hasText: '@quills 2' }).waitFor()
   })
 
   test('a chosen suggestion and a chosen emoji can be undone', async () => {

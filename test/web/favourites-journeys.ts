@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { channels, createChannel, isAccessible, main, openChannel } from './visitors.ts'
+import { channels, createChannel, hasFocus, isAccessible, main, openChannel } from './visitors.ts'
 
 const toggle = (page: Page, name: string) => main(page).getByRole('button', { name, exact: true })
 const directMessages = (page: Page) => page.getByRole('navigation', { name: 'Direct messages' })
@@ -27,6 +27,97 @@ export function favouritesJourneys(site: Site) {
 
   /** Another page of the same person, with its own session. */
   const secondDevice = (page: Page, name: string) => signIn(name, new URL(page.url()).pathname)
+
+  test('a right click on a channel of the sidebar, and the key for it, open the menu of the channel', async () => {
+    const page = await signIn('dora')
+    for (const name of ['fjord', 'geyser', 'atoll']) await createChannel(page, name)
+    const [dora, friend] = [
+      await Person.signIn(site.baseUrl, 'dora@example.com'),
+      await Person.signIn(site.baseUrl, 'dirk@example.com'),
+    ]
+    const fjord = (await dora.get('/channels?q=fjord')).body.channels[0]
+    const row = (name: string) => channels(page).getByRole('link', { name: new RegExp(`^${name}`) })
+    const menu = (name: string) => page.getByRole('menu', { name: `Actions for ${name}` })
+    const item = (name: string) => page.getByRole('menuitem', { name, exact: true })
+    const names = () => page.getByRole('menuitem').allTextContents()
+    const others = ['Mute', 'Copy link', 'Channel settings', 'Leave channel']
+
+    await friend.says('cold water', fjord)
+    await row('fjord').filter({ hasText: '1 unread message' }).waitFor()
+    await row('fjord').click({ button: 'right' })
+    await menu('fjord').waitFor()
+    expect(await names()).toEqual(['Mark as read', 'Add to favourites', ...others])
+    await isAccessible(page)
+    await item('Mark as read').click()
+    await row('fjord').filter({ hasText: 'unread' }).waitFor({ state: 'detached' })
+    await expect.poll(async () => (await dora.get('/channels?q=fjord')).body.channels[0].unreadCount).toBe(0)
+    await page.getByRole('heading', { level: 1, name: 'atoll' }).waitFor()
+
+    await row('geyser').focus()
+    await page.keyboard.press('Shift+F10')
+    await hasFocus(item('Add to favourites'))
+    await page.keyboard.press('Escape')
+    await menu('geyser').waitFor({ state: 'detached' })
+    await hasFocus(row('geyser'))
+    await page.keyboard.press('ContextMenu')
+    await hasFocus(item('Add to favourites'))
+    await page.keyboard.press('Enter')
+    await expect.poll(() => namesIn(channels(page))).toEqual(['geyser', 'atoll', 'fjord', 'General'])
+    await hasFocus(row('geyser'))
+    await row('geyser').click({ button: 'right' })
+    expect(await names()).toEqual(['Remove from favourites', ...others])
+    await row('fjord').click({ button: 'right' })
+    await menu('fjord').waitFor()
+    expect(await page.getByRole('menu').count()).toBe(1)
+    await item('Mute').click()
+    await row('fjord').and(page.getByTitle('Muted')).waitFor()
+
+    // A channel that is not open is left without opening another one.
+    await row('fjord').click({ button: 'right' })
+    await item('Leave channel').click()
+    await row('fjord').waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1, name: 'atoll' }).waitFor()
+    await row('geyser').click({ button: 'right' })
+    await item('Channel settings').click()
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    expect(await settings.getByLabel('Name').inputValue()).toBe('geyser')
+    await settings.getByRole('button', { name: 'Leave channel' }).click()
+    await row('geyser').waitFor({ state: 'detached' })
+    await settings.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1, name: 'atoll' }).waitFor()
+    await row('atoll').click({ button: 'right' })
+    await item('Leave channel').click()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
+  test('the menu of a conversation copies its link, and “Back” closes the menu on a narrow page', async () => {
+    const [ewan, friend] = [
+      await Person.signIn(site.baseUrl, 'ewan@example.com'),
+      await Person.signIn(site.baseUrl, 'elsa@example.com'),
+    ]
+    const { body } = await ewan.post('/conversations', { targetUserId: friend.id })
+    const page = await signIn('ewan', '/', {
+      viewport: { width: 390, height: 844 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const layers = () => page.evaluate('history.state?.layers')
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await expect.poll(layers).toBe(1)
+    const row = directMessages(page).getByRole('link', { name: /^elsa/ })
+    const menu = page.getByRole('menu', { name: 'Actions for elsa' })
+    await row.click({ button: 'right' })
+    await menu.waitFor()
+    await expect.poll(layers).toBe(2)
+    await page.goBack()
+    await menu.waitFor({ state: 'detached' })
+    await row.click({ button: 'right' })
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Add to favourites', 'Mute', 'Copy link'])
+    await page.getByRole('menuitem', { name: 'Copy link' }).click()
+    await page.getByText('Link copied').waitFor()
+    const address = `${site.baseUrl}/c/${body.conversation.id}`
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(address)
+    await row.waitFor()
+  })
 
   test('a collapsed section shows only what is unread and what is open, in all tabs and after a reload', async () => {
     const page = await signIn('cora')

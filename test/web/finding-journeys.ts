@@ -179,7 +179,7 @@ export function findingJourneys(site: Site) {
     const results = page.getByRole('region', { name: 'Search results' }).getByRole('article')
     await field.fill('feathers from:kestrel in:aviary')
     await field.press('Enter')
-    await page.getByRole('alert').filter({ hasText: 'Several people match kestrel' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Several people match this name' }).waitFor()
     await isAccessible(page)
     await page.getByRole('main').getByRole('link', { name: 'Kestrel Fox' }).click()
     await results.filter({ hasText: 'feathers of fox' }).waitFor()

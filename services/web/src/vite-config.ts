@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
+import { plainParts } from '../page/texts/plain-parts.ts'
 import { emojiList } from './emoji-list.ts'
 import { fontFaces } from './font-faces.ts'
 
@@ -30,8 +31,8 @@ const compiledTexts: Plugin = {
     const compiled = Object.fromEntries(
       Object.entries(texts)
         .map(([source, text]) => [source, compileMessage(text === '' ? source : text)] as const)
-        // An English text without values is equal to its key, so it is left out.
-        .filter(([source, parts]) => parts.length !== 1 || parts[0] !== source),
+        // The page compiles these texts from their keys.
+        .filter(([source, parts]) => JSON.stringify(parts) !== JSON.stringify(plainParts(source))),
     )
     return { code: `export default ${JSON.stringify(compiled)}`, moduleType: 'js' }
   },

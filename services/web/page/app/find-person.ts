@@ -7,8 +7,8 @@ import { findNamed } from './names.ts'
 export class SeveralPeople extends RequestFailed {
   readonly people: readonly User[]
 
-  constructor(name: string, people: readonly User[]) {
-    super(400, t('Several people match {name}', { name }))
+  constructor(people: readonly User[]) {
+    super(400, t('Several people match this name'))
     this.people = people
   }
 }
@@ -23,6 +23,6 @@ export async function findPerson(client: Client, name: string): Promise<User> {
   const named = users.find(({ email }) => email === wanted) ?? findNamed(users, name, ({ userName }) => userName)
   const found = named ?? users[0]
   if (!found) throw new RequestFailed(400, t('Nobody is called {name}', { name }))
-  if (!named && users.length > 1) throw new SeveralPeople(name, users)
+  if (!named && users.length > 1) throw new SeveralPeople(users)
   return found
 }

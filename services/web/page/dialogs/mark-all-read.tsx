@@ -1,5 +1,4 @@
-import { readStateOfPlace } from '../app/places.ts'
-import { unreadCountOf } from '../app/unread-counts.ts'
+import { isUnread, markAsRead } from '../app/mark-as-read.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -21,7 +20,7 @@ export function MarkAllRead({ workspace, onClose }: { workspace: Workspace; onCl
       confirmLabel={t('Mark as read')}
       look="primary"
       onConfirm={() => {
-        markPlaces(workspace)
+        for (const place of unreadPlaces(workspace)) markAsRead(workspace, place)
         void attempt(markThreads(workspace))
       }}
       onClose={onClose}
@@ -29,20 +28,11 @@ export function MarkAllRead({ workspace, onClose }: { workspace: Workspace; onCl
   )
 }
 
-/** The channels and conversations with unread messages. What is muted counts too, although the sidebar does not show it. */
 const unreadPlaces = (workspace: Workspace) =>
   workspace.placeIds().flatMap((id) => {
     const place = workspace.place(id)
-    return place && (readStateOfPlace(place).unreadCount > 0 || unreadCountOf(workspace, place) > 0) ? [place] : []
+    return place && isUnread(workspace, place) ? [place] : []
   })
-
-function markPlaces(workspace: Workspace) {
-  for (const place of unreadPlaces(workspace)) {
-    const { id, readSeq, lastSeq, unreadCount } = readStateOfPlace(place)
-    workspace.marks.take(id, { readSeq })
-    if (unreadCount > 0) workspace.readSender.send(id, lastSeq)
-  }
-}
 
 async function markThreads({ client, unreadThreads }: Workspace) {
   if (unreadThreads.value === 0) return

@@ -16,9 +16,13 @@ export interface Option {
   text: string
   /** The person whose avatar is shown. */
   person?: { id: string; userName: string }
+  /** Whether the person is a member of the channel, as far as it is known. */
+  isMember?: boolean
 }
 
 const maxOptions = 8
+/** The number of people and channels to fetch. Those whose name begins with the text may not be the first ones. */
+const maxFound = 4 * maxOptions
 
 /** The options that are known without a request. */
 export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>, workspace: Workspace): Option[] {
@@ -30,7 +34,7 @@ export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>,
   return firstMatches([...workspace.users.value.map(personOption), ...groups, ...everybody(workspace)], typed)
 }
 
-/** The options from the server. The members of the channel come first. */
+/** The options from the server. */
 export async function findOptions(
   { sign, typed }: TypedWord,
   workspace: Workspace,
@@ -52,22 +56,48 @@ export async function findOptions(
     return knownOptions({ sign, typed }, workspace)
   }
   if (sign === '#') {
-    const query = { q: typed, members: 'false', limit: 4 * maxOptions } as const
+    const query = { q: typed, members: 'false', limit: maxFound } as const
     const { channels } = await client.request('GET /channels', { query, signal })
     return firstMatches(channels.map(channelOption), typed)
   }
   const within = isConversationId(channelId) ? {} : { channelId }
-  const [{ users }] = await Promise.all([
-    client.request('GET /users', { query: { q: typed, limit: maxOptions, ...within }, signal }),
+  const [{ users }, memberIds] = await Promise.all([
+    client.request('GET /users', { query: { q: typed, limit: maxFound, ...within }, signal }),
+    findMemberIds(typed, workspace, channelId, signal),
     workspace.groups.load(),
   ])
-  return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...users.map(personOption)]
+  const people = users.map((user) => ({ ...personOption(user), isMember: memberIds.includes(user.id) }))
+  return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...people]
 }
 
-/** Joins both lists without duplicates. The known options come first. */
-export function joinOptions(known: readonly Option[], found: readonly Option[]): Option[] {
+/** The first members of the channel or conversation whose name or address the text begins. */
+async function findMemberIds(typed: string, workspace: Workspace, channelId: string, signal: AbortSignal) {
+  const place = workspace.place(channelId)
+  if (place?.kind === 'direct') return [place.conversation.otherUser.id, workspace.myId]
+  const input = { params: { channelId }, query: { q: typed, limit: maxOptions }, signal }
+  const { members } = await workspace.client.request('GET /channels/:channelId/members', input)
+  return members.map(({ id }) => id)
+}
+
+/**
+ * Joins both lists without duplicates. The known options come first, but of people first the members of the channel, and then those whose
+ * name begins with the text.
+ */
+export function joinOptions({ sign, typed }: TypedWord, known: readonly Option[], found: readonly Option[]): Option[] {
   const byKey = new Map([...known, ...found].map((option) => [option.key, option]))
-  return [...byKey.values()].slice(0, maxOptions)
+  const all = [...byKey.values()]
+  return (sign === '@' ? inOrder(all, typed) : all).slice(0, maxOptions)
+}
+
+function inOrder(options: readonly Option[], typed: string): Option[] {
+  const wanted = foldName(typed)
+  const rankOf = ({ label, person, isMember }: Option) => {
+    const name = foldName(label.slice(1))
+    const match = name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2
+    // A name that is typed out may be that of a group, or `channel` or `here`.
+    return isMember || (!person && match === 0) ? match : 3 + match
+  }
+  return options.toSorted((one, other) => rankOf(one) - rankOf(other))
 }
 
 const emojiOptions = (typed: string): Option[] =>

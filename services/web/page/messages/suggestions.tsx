@@ -85,12 +85,17 @@ export function useSuggestions(
     // They are shown already, unless the code has just been loaded.
     show(word, known)
     const found = await findOptions(word, workspace, channelId, signal)
-    if (!signal.aborted) show(word, joinOptions(known, found))
+    if (!signal.aborted) show(word, joinOptions(word, known, found))
   }
 
   function show(word: TypedWord, options: readonly Option[]) {
+    // An option that the person has moved to stays chosen.
+    const key = chosen.value > 0 && shown.value?.options[chosen.value]?.key
     shown.value = options.length > 0 ? { word, options } : null
-    chosen.value = Math.min(chosen.value, Math.max(0, options.length - 1))
+    chosen.value = Math.max(
+      0,
+      options.findIndex((option) => option.key === key),
+    )
   }
 
   function choose({ text }: Option) {

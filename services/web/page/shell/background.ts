@@ -9,6 +9,7 @@ import { watchThreads } from '../threads/watch-threads.ts'
 import { closeByBack } from './close-by-back.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
+import { openPlaceMenus } from './place-menu.tsx'
 import { sendPreferences } from './place-preferences.ts'
 import { showPresence } from './show-presence.ts'
 import { typeAnywhere } from './type-anywhere.ts'
@@ -30,6 +31,7 @@ export function startBackground(workspace: Workspace): () => void {
     continueLists,
     pasteRichText,
     openPeople,
+    openPlaceMenus,
     closeByBack,
     cacheParts,
   ]

@@ -1,6 +1,7 @@
 import { i18n, type Messages } from '@lingui/core'
 import { signal } from '@preact/signals'
 import english from './en.json'
+import { plainParts } from './plain-parts.ts'
 
 /** The languages of the page, each by its own name. */
 export const languages = { en: 'English', de: 'Deutsch', ar: 'العربية' } as const
@@ -13,8 +14,8 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: (sentence
   ar: () => import('./ar.ts'),
 }
 
-// An English text without values is equal to its key, so the page contains only the other English texts.
-i18n.setMessagesCompiler((text) => [text])
+// The page contains only the English texts that it cannot compile from their keys: those with plurals.
+i18n.setMessagesCompiler(plainParts)
 i18n.load('en', english as unknown as Messages)
 
 /** The language of the page. `setLanguage` changes it. */

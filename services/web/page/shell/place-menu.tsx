@@ -1,0 +1,172 @@
+import { type Signal, signal, useSignal } from '@preact/signals'
+import { render } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { channelAddress, navigateLater, openPlaceId } from '../app/address.ts'
+import { LoadedDialog } from '../app/loaded-dialog.tsx'
+import { isUnread, markAsRead } from '../app/mark-as-read.ts'
+import { createPart } from '../app/part.ts'
+import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { LeavePrivate } from '../dialogs/leave-private.tsx'
+import { t } from '../texts/texts.ts'
+import { copy } from '../ui/copy.ts'
+import { focusMain } from '../ui/focus.ts'
+import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { showNotice } from '../ui/notice.ts'
+import { attempt } from '../ui/problems.ts'
+import { setPreferences } from './place-preferences.ts'
+
+const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
+
+/** A row of the sidebar whose menu was opened. */
+interface Opened {
+  id: string
+  link: HTMLElement
+}
+
+/**
+ * The menu of a channel or conversation in the sidebar. A right click, a long press and the key of context menus open it. Returns a function
+ * that ends it.
+ */
+export function openPlaceMenus(workspace: Workspace): () => void {
+  const opened = signal<Opened | null>(null)
+  const root = document.createElement('div')
+  document.body.append(root)
+  render(<OpenedMenu workspace={workspace} opened={opened} />, root)
+  const onContextMenu = (event: MouseEvent) => {
+    const link = (event.target as Element).closest<HTMLElement>('.sidebar [role=listitem] > a')
+    if (!link) return
+    const id = decodeURIComponent(link.getAttribute('href')!.slice(channelAddress('').length))
+    if (!workspace.place(id)) return
+    event.preventDefault()
+    opened.value = { id, link }
+  }
+  document.addEventListener('contextmenu', onContextMenu)
+  return () => {
+    document.removeEventListener('contextmenu', onContextMenu)
+    render(null, root)
+    root.remove()
+  }
+}
+
+function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signal<Opened | null> }) {
+  const dialog = useSignal<'settings' | 'leave' | null>(null)
+  const { value: row } = opened
+  const place = row && workspace.place(row.id)
+  if (!place) return null
+  const { id } = row
+  const close = () => {
+    dialog.value = null
+  }
+  const leave = () => leaveChannel(workspace, id)
+  const items = itemsOf(workspace, place, {
+    onSettings: () => (dialog.value = 'settings'),
+    onLeave: (isPrivate) => {
+      if (isPrivate) dialog.value = 'leave'
+      else void leave()
+    },
+  })
+  return (
+    <>
+      <RowMenu key={row} row={row} name={t('Actions for {name}', { name: nameOfPlace(place) })} items={items} />
+      {place.kind === 'channel' && dialog.value === 'settings' && (
+        <LoadedDialog
+          name={t('Channel settings')}
+          part={settings}
+          onClose={close}
+          render={(Settings) => <Settings workspace={workspace} channel={place.channel} onClose={close} />}
+        />
+      )}
+      {dialog.value === 'leave' && <LeavePrivate name={nameOfPlace(place)} onConfirm={leave} onClose={close} />}
+    </>
+  )
+}
+
+interface RowMenuProps {
+  row: Opened
+  name: string
+  items: readonly MenuItem[]
+}
+
+/** A menu whose button cannot be seen. It is at the row, which has the focus instead of the button. */
+function RowMenu({ row: { link }, name, items }: RowMenuProps) {
+  const root = useRef<HTMLDivElement>(null)
+  const { left, top, width, height } = link.getBoundingClientRect()
+  useLayoutEffect(() => root.current!.querySelector('button')!.click(), [])
+  return (
+    <div
+      ref={root}
+      class="row-menu"
+      style={{ left, top, width, height }}
+      onFocusIn={({ target }) => {
+        if (!(target as Element).closest('[role=menu]')) link.focus()
+      }}
+    >
+      <Menu name={name} items={items} />
+    </div>
+  )
+}
+
+interface Dialogs {
+  onSettings: () => void
+  onLeave: (isPrivate: boolean) => void
+}
+
+function itemsOf(workspace: Workspace, place: Place, { onSettings, onLeave }: Dialogs): MenuItem[] {
+  const { id, isFavourite, isMuted } = readStateOfPlace(place)
+  const channel = place.kind === 'channel' ? place.channel : undefined
+  const isJoined = channel?.isMember ?? true
+  return [
+    ...(isUnread(workspace, place) ? [{ name: t('Mark as read'), onChoose: () => markAsRead(workspace, place) }] : []),
+    ...(isJoined
+      ? [
+          {
+            key: 'favourite',
+            name: isFavourite ? t('Remove from favourites') : t('Add to favourites'),
+            onChoose: () => {
+              setPreferences(workspace, id, { isFavourite: !isFavourite })
+              focusRowLater(id)
+            },
+          },
+          {
+            key: 'mute',
+            name: isMuted ? t('Unmute') : t('Mute'),
+            onChoose: () => setPreferences(workspace, id, { isMuted: !isMuted }),
+          },
+        ]
+      : []),
+    { name: t('Copy link'), onChoose: () => void copyLink(id) },
+    ...(channel ? [{ name: t('Channel settings'), onChoose: onSettings }] : []),
+    ...(channel?.isMember
+      ? [
+          {
+            name: t('Leave channel'),
+            onChoose: () => onLeave(channel.isPrivate),
+            isDangerous: true,
+            hasSeparator: true,
+          },
+        ]
+      : []),
+  ]
+}
+
+async function copyLink(id: string) {
+  if (await copy(new URL(channelAddress(id), location.href).href)) showNotice(t('Link copied'))
+}
+
+/** The row moves to another section, where it is another element. */
+const focusRowLater = (id: string) =>
+  requestAnimationFrame(() => {
+    const row = document.querySelector<HTMLElement>(`.sidebar [role=listitem] > a[href="${channelAddress(id)}"]`)
+    if (document.activeElement === document.body) row?.focus()
+  })
+
+/** Leaves a channel. If it is open, another one is opened. */
+async function leaveChannel(workspace: Workspace, id: string) {
+  const open = navigateLater()
+  const request = workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
+  if (!(await attempt(request))) return
+  const other = workspace.placeIds().find((each) => each !== id)
+  if (openPlaceId.peek() === id) open(other === undefined ? '/' : channelAddress(other))
+  if (document.activeElement === document.body) focusMain()
+}
