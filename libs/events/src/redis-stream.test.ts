@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connectRedis, redisNames } from '@parley/redis'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { entryField, openRedisStreamWriter } from './redis-stream.ts'
 
@@ -104,6 +104,73 @@ describe('the stream in Redis', () => {
     expect(stream.isAhead).toBe(true)
   })
 
+  test('is appended to again a second after Redis has refused it, and the refusal is reported once', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+    onEnd(() => now.mockRestore())
+    const redis = connect()
+    await once(redis, 'ready')
+    const refusals: unknown[] = []
+    const stream = openStream(redis, await lease(), (error) => refusals.push(error))
+    await fillMemory()
+    await says('one')
+    stream.offer(1, await stepWithoutAppend())
+    await eventually(() => expect(refusals).toMatchObject([{ message: expect.stringContaining('OOM') }]))
+
+    const attempts = await countAppends()
+    for (let n = 0; n < 50; n++) {
+      stream.offer(1)
+      await held.raw.ping()
+    }
+    expect(await countAppends()).toBe(attempts)
+
+    now.mockReturnValue(1_000)
+    stream.offer(1)
+    await eventually(async () => expect(await countAppends()).toBe(attempts + 1))
+    await freeMemory()
+    now.mockReturnValue(2_000)
+    await eventually(async () => {
+      stream.offer(1)
+      expect(await streamed()).toEqual(['one'])
+    })
+    expect(refusals).toHaveLength(1)
+    await stream.close()
+  })
+
+  test('loses its oldest events while the memory of Redis is full, so that it can be appended to again', async () => {
+    const { epoch } = await lease()
+    const key = redisNames().stream(epoch)
+    const line = `{"to":"nobody"}\t\t${'x'.repeat(1_000)}`
+    for (let n = 1; n <= 100; n++) await held.raw.xadd(key, `${n}-0`, entryField, `${epoch} ${n} 1\n${line}`)
+    await held.database.pool.query('update relay_lease set pos = 100, low_pos = 100')
+    const redis = connect()
+    await once(redis, 'ready')
+    const refusals: unknown[] = []
+    const stream = openStream(redis, await lease(), (error) => refusals.push(error))
+    await fillMemory()
+    await says('one')
+    stream.offer(101, await stepWithoutAppend())
+    await eventually(() => expect(refusals).toHaveLength(1))
+
+    stream.trim(90)
+    await eventually(async () => expect(await held.raw.xlen(key)).toBeLessThan(20))
+    await stream.close()
+  })
+
+  /** Lets Redis refuse everything that needs memory, until `freeMemory` or the end of the test. */
+  async function fillMemory() {
+    await held.raw.config('SET', 'maxmemory', '1')
+    onEnd(freeMemory)
+  }
+
+  const freeMemory = () => held.raw.config('SET', 'maxmemory', '0')
+
+  /** How often Redis was asked to append. */
+  async function countAppends(): Promise<number> {
+    const statistics = await held.raw.info('commandstats')
+    const counts = statistics.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+).*rejected_calls=(\d+)/gm)
+    return [...counts].reduce((sum, [, calls, rejected]) => sum + Number(calls) + Number(rejected), 0)
+  }
+
   function connect() {
     const redis = connectRedis({ settings: { url: held.redis.url }, name: 'test', logger })
     onEnd(() => redis.disconnect())
@@ -111,7 +178,11 @@ describe('the stream in Redis', () => {
   }
 
   /** Opens the stream as a new leader does. */
-  const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
+  const openStream = (
+    redis: ReturnType<typeof connect>,
+    { epoch, pos }: Awaited<ReturnType<typeof lease>>,
+    onError: (error: unknown) => void = expect.fail,
+  ) =>
     openRedisStreamWriter({
       redis,
       names: redisNames(),
@@ -119,6 +190,6 @@ describe('the stream in Redis', () => {
       epoch,
       pos,
       maxEvents: 1_000,
-      onError: expect.fail,
+      onError,
     })
 })

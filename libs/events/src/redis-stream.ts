@@ -30,12 +30,15 @@ export interface RedisStreamWriterOptions {
   pos: number
   /** The largest number of events to append again when Redis has lost them. */
   maxEvents: number
+  /** Called when Redis refuses to append, once until it appends again. */
   onError(error: unknown): void
 }
 
 const maxEntryChars = 1_000_000
 const maxQueued = 8
 const repairEvents = 2_000
+/** How long nothing is appended after Redis has refused it, for instance because its memory is full: each attempt reads events again. */
+const refusedPauseMs = 1_000
 
 /**
  * Appends the offered batches. At the start, after any failure, and when Redis refuses a batch because the previous one
@@ -61,6 +64,8 @@ export function openRedisStreamWriter({
   let isAhead = false
   let closed = false
   let working: Promise<void> | undefined
+  let isRefused = false
+  let pausedUntil = 0
 
   const doubt = () => {
     inDoubt = true
@@ -71,6 +76,8 @@ export function openRedisStreamWriter({
   const writer: RedisStreamWriter = {
     trim(below) {
       trimBelow = below
+      // A Redis whose memory is full refuses to append, and this frees memory.
+      if (isRefused && isReady(redis)) redis.xtrim(key, 'MINID', '~', below).catch(onError)
     },
     get isAhead() {
       return isAhead
@@ -83,6 +90,7 @@ export function openRedisStreamWriter({
         inDoubt = true
       }
       if (closed || isAhead || working || !isReady(redis) || (queue.length === 0 && !inDoubt)) return
+      if (performance.now() < pausedUntil) return
       working = work().finally(() => {
         working = undefined
       })
@@ -100,9 +108,13 @@ export function openRedisStreamWriter({
         if (inDoubt) await repair()
         else if (!(await append(queue.shift()!))) inDoubt = true
       }
+      isRefused = false
     } catch (error) {
       inDoubt = true
-      if (isReady(redis)) onError(error)
+      if (!isReady(redis)) return
+      if (!isRefused) onError(error)
+      isRefused = true
+      pausedUntil = performance.now() + refusedPauseMs
     }
   }
 
