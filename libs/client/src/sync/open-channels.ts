@@ -177,22 +177,17 @@ export function createOpenChannels({
   }
 
   /** Fetches the page before or after a run. The page is dropped when the channel was fetched again meanwhile. */
-  async function extend(
+  async function loadBeside(
     channelId: string,
     { parentId, seq }: TimelinePosition,
     side: 'before' | 'after',
   ): Promise<void> {
     const channel = channels.get(channelId)
-    const timeline = channel?.timeline(parentId)
-    const isOlder = side === 'before'
-    const hasMore = isOlder ? timeline?.hasOlder(seq) : timeline?.hasNewer(seq)
-    if (!channel || !timeline || !hasMore) return
+    const end = channel?.timeline(parentId)?.end(side, seq)
+    if (!channel || !end?.hasMore) return
     const { version } = channel
-    const { from, to, oldest, newest } = timeline.ends(seq)!
-    const [outermost, bound] = isOlder ? [oldest, from] : [newest, to]
-    // A run is empty when all its messages were deleted.
-    const position: PagePosition = outermost ? { [side]: outermost.id } : { aroundSeq: bound }
-    const beside = outermost && { [side]: bound }
+    const position: PagePosition = end.message ? { [side]: end.message.id } : { aroundSeq: end.seq }
+    const beside = end.message && { [side]: end.seq }
     await fetchWithEvents(
       async () => (channel.version === version ? requests.fetchPage(channel, parentId, position) : undefined),
       () => channel.version,
@@ -215,8 +210,8 @@ export function createOpenChannels({
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
     /** Loads and keeps the newest messages of a channel that another tab shows. */
     keep: (channelId: string) => loadWanted(channelId, (channel) => channel.want('newest')).catch(ignoreFailure),
-    loadOlder: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'before'),
-    loadNewer: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'after'),
+    loadOlder: (channelId: string, position: TimelinePosition = {}) => loadBeside(channelId, position, 'before'),
+    loadNewer: (channelId: string, position: TimelinePosition = {}) => loadBeside(channelId, position, 'after'),
     /** Call it when nobody looks at the channel any more. */
     close(channelId: string) {
       inView.delete(channelId)

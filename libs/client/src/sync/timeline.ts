@@ -67,6 +67,19 @@ export function createTimeline(onReordered: () => void) {
     onReordered()
   }
 
+  /**
+   * One end of a run, beside which the next page is fetched: the `seq` up to which the run reaches, and its outermost message, if not all of
+   * its messages were deleted.
+   */
+  function end(side: 'before' | 'after', seq?: number) {
+    const run = runOf(seq)
+    if (!run) return undefined
+    const { from, to, messages } = run
+    return side === 'before'
+      ? { seq: from, message: messages[0], hasMore: from > 1 }
+      : { seq: to, message: messages.at(-1), hasMore: to !== Infinity }
+  }
+
   return {
     /** Whether the newest messages are loaded, or with `seq` the messages around it. */
     isLoaded: (seq?: number) => runOf(seq) !== undefined,
@@ -96,13 +109,9 @@ export function createTimeline(onReordered: () => void) {
       return run?.shown
     },
     /** False also while this is not known. */
-    hasOlder: (seq?: number) => (runOf(seq)?.from ?? 0) > 1,
-    hasNewer: (seq?: number) => (runOf(seq)?.to ?? Infinity) !== Infinity,
-    /** The ends of a run, for requests of the pages before and after it. */
-    ends(seq?: number) {
-      const run = runOf(seq)
-      return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
-    },
+    hasOlder: (seq?: number) => end('before', seq)?.hasMore === true,
+    hasNewer: (seq?: number) => end('after', seq)?.hasMore === true,
+    end,
     all: () => runs.flatMap(({ messages }) => messages),
     /**
      * When the newest run has more than `most` messages, forgets the oldest ones until half of `most` are left. Returns

@@ -6,8 +6,6 @@ import { deleteMessage } from './message-actions.ts'
 
 /** The time in which a deletion can be undone. It is short, because others read the message until then. */
 const undoMs = 4_000
-/** A person who is at the button to undo it gets this many times as long. */
-const maxHeldTimes = 2
 
 /** Accepts that somebody else has deleted the message already. Throws all other errors. */
 function acceptGone(error: unknown): true {
@@ -26,8 +24,8 @@ export type Deletions = ReturnType<typeof createDeletions>
 
 /**
  * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
- * person leaves or hides the page, the request is sent immediately. It waits longer while the pointer or the focus of the keyboard is on the
- * button to undo it.
+ * person leaves or hides the page, the request is sent immediately. A person who is at the button to undo it, with the pointer or the focus
+ * of the keyboard, gets twice as long.
  */
 export function createDeletions(client: Client) {
   /** The ids of messages that are not shown any more. */
@@ -36,19 +34,40 @@ export function createDeletions(client: Client) {
   const undoable = signal<Deletion | null>(null)
   /** The button to undo it. */
   const button: { current: HTMLButtonElement | null } = { current: null }
-  /** Functions that send a waiting deletion now, by the id of the message. */
-  const waiting = new Map<string, () => Promise<unknown>>()
+  /** The deletions that wait, by the id of the message. */
+  const waiting = new Map<string, { deletion: Deletion; timer: ReturnType<typeof setTimeout> }>()
   const closing = new AbortController()
 
-  const hide = (id: string) => {
-    hidden.value = new Set([...hidden.value, id])
-  }
   const show = (id: string) => {
     hidden.value = new Set([...hidden.value].filter((one) => one !== id))
   }
-  const forget = (id: string) => {
+
+  /** Sends the deletion later. If the person is at the button to undo it by then, it waits once more. */
+  function wait(deletion: Deletion, isAgain = false) {
+    const timer = setTimeout(() => {
+      const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
+      if (isHeld && !isAgain) wait(deletion, true)
+      else void send(deletion)
+    }, undoMs)
+    waiting.set(deletion.message.id, { deletion, timer })
+  }
+
+  /** Returns whether the deletion was waiting. */
+  function endWait(id: string): boolean {
+    clearTimeout(waiting.get(id)?.timer)
     if (undoable.value?.message.id === id) undoable.value = null
     return waiting.delete(id)
+  }
+
+  async function send({ message }: Deletion, options: { keepalive?: boolean } = {}) {
+    if (closing.signal.aborted) return
+    endWait(message.id)
+    try {
+      const deleted = deleteMessage(client, message, { ...options, signal: closing.signal }).catch(acceptGone)
+      if (!(await attempt(deleted))) show(message.id)
+    } catch (error) {
+      if (!closing.signal.aborted) throw error
+    }
   }
 
   return {
@@ -56,41 +75,18 @@ export function createDeletions(client: Client) {
     undoable,
     button,
     begin(message: Message) {
-      const { id } = message
-      const deletion = { message, isByKey: document.activeElement?.matches(':focus-visible') === true }
-      let timer: ReturnType<typeof setTimeout> | undefined
-      let times = 0
-      const wait = () => {
-        timer = setTimeout(onTime, undoMs)
-      }
-      const onTime = () => {
-        const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
-        if (isHeld && ++times < maxHeldTimes) wait()
-        else void send()
-      }
-      const send = async (options: { keepalive?: boolean } = {}) => {
-        clearTimeout(timer)
-        // The person has undone it, and may have deleted the message again.
-        if (closing.signal.aborted || waiting.get(id) !== sendNow) return
-        forget(id)
-        try {
-          const deleted = deleteMessage(client, message, { ...options, signal: closing.signal }).catch(acceptGone)
-          if (!(await attempt(deleted))) show(id)
-        } catch (error) {
-          if (!closing.signal.aborted) throw error
-        }
-      }
-      const sendNow = () => send({ keepalive: true })
-      hide(id)
+      const isByKey = document.activeElement?.matches(':focus-visible') === true
+      const deletion = { message, isByKey }
+      endWait(message.id)
+      hidden.value = new Set([...hidden.value, message.id])
       undoable.value = deletion
-      waiting.set(id, sendNow)
-      wait()
+      wait(deletion)
     },
     undo(id: string) {
-      if (forget(id)) show(id)
+      if (endWait(id)) show(id)
     },
     /** Sends all waiting deletions now. */
-    flush: () => Promise.all([...waiting.values()].map((sendNow) => sendNow())),
+    flush: () => Promise.all([...waiting.values()].map(({ deletion }) => send(deletion, { keepalive: true }))),
     /** Cancels all waiting deletions, because the session has ended. */
     close: () => closing.abort(),
   }

@@ -1,5 +1,3 @@
-import { RequestFailed } from '@parley/client'
-import type { Role } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address } from '../app/address.ts'
@@ -17,7 +15,7 @@ import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
-import { openMessage } from './open-message.ts'
+import { useOpenPlace } from './open-place.ts'
 import { useReading } from './reading.ts'
 import { useShownPart } from './shown-part.ts'
 import { Typing } from './typing.tsx'
@@ -36,42 +34,13 @@ interface ChannelViewProps {
 /** One channel or conversation: its head, its messages and the composer. */
 export function ChannelView({ workspace, id, messageId, isCovered }: ChannelViewProps) {
   const place = workspace.place(id)
-  const { missingId } = workspace
   const wasShown = useRef(false)
   if (place) wasShown.current = true
-  /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
+  /** It was deleted, or the person was removed from it, or has left it. */
   const isLost = wasShown.current && !place
-  /** The number of attempts to open the channel. A refused one is followed by another when the person is added to it, or has another role. */
-  const attempts = useRef(0)
-  /** The role of the person when the last attempt was refused. */
-  const refusedAs = useRef<Role | undefined>(undefined)
-  const { role } = workspace.me.value
-  if (refusedAs.current !== undefined && (place || role !== refusedAs.current)) {
-    refusedAs.current = undefined
-    attempts.current++
-  }
+  useOpenPlace(workspace, id, messageId, isLost)
 
-  useEffect(() => {
-    const leaving = new AbortController()
-    missingId.value = undefined
-    const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId, leaving.signal)
-    opened.catch((error) => {
-      if (leaving.signal.aborted) return
-      if (!(error instanceof RequestFailed)) throw error
-      missingId.value = messageId ?? id
-      refusedAs.current = workspace.place(id) ? undefined : workspace.me.value.role
-    })
-    return () => leaving.abort()
-  }, [messageId, isLost, attempts.current])
-  useEffect(
-    () => () => {
-      workspace.close(id)
-      missingId.value = undefined
-    },
-    [id],
-  )
-
-  if (missingId.value === (messageId ?? id)) {
+  if (workspace.missingId.value === (messageId ?? id)) {
     const Missing = missing()
     return (
       <main class="main" aria-busy={Missing === 'loading'}>
