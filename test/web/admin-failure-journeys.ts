@@ -73,6 +73,61 @@ export function adminFailureJourneys(site: Site) {
     expect([held.length, await hasFocus()]).toEqual([1, true])
   })
 
+  test('the buttons that test a provider and look for deliveries keep the focus, and send nothing while they are busy', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { bot } = (await owner.post('/bots', { userName: `courier ${randomUUID().slice(0, 8)}` })).body
+    const url = `https://receiver.example/${bot.id}`
+    await owner.post('/subscriptions', { botId: bot.id, url, events: ['NEW_MESSAGE'] })
+    const page = await signInUnaided('admin')
+    const sso = { id: 'harbour', name: 'Harbour', protocol: 'openid', callbackUrl: 'https://parley.example/callback' }
+    await page.route('**/admin/sso', (route) => route.fulfill({ json: { providers: [sso] } }))
+    const held: Route[] = []
+    /** Presses twice by key, and responds to the only request. */
+    const pressTwice = async (name: string, respond: (route: Route) => Promise<void>) => {
+      const button = page.getByRole('button', { name })
+      await button.press('Enter')
+      await expect.poll(() => held.length).toBe(1)
+      await page.keyboard.press('Enter')
+      await respond(held[0]!)
+      await expect.poll(() => button.getAttribute('aria-busy')).toBe(null)
+      expect([held.length, await button.evaluate((element) => element === document.activeElement)]).toEqual([1, true])
+      held.length = 0
+    }
+    await page.route('**/admin/sso/harbour/test', (route) => void held.push(route))
+    await page.goto(`${site.baseUrl}/admin/sign-in`)
+    await pressTwice('Test this provider', unavailable)
+    await page.getByRole('alert').waitFor()
+
+    await page.goto(`${site.baseUrl}/admin/subscriptions`)
+    await page.getByRole('button', { name: `Actions for ${url}` }).click()
+    await page.getByRole('menuitem', { name: 'Deliveries' }).click()
+    await page.getByText('Nothing was sent in the last days.').waitFor()
+    await page.route('**/deliveries?*', (route) => void held.push(route))
+    await pressTwice('Look again', (route) => route.continue())
+  })
+
+  test('a member whose button is pressed twice is removed by one request, and the focus stays in the dialog', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const stowaway = await Person.signIn(site.baseUrl, 'stowaway@example.com')
+    const handle = `deck-${randomUUID().slice(0, 8)}`
+    const { group } = (await owner.post('/groups', { handle, name: handle })).body
+    await owner.put(`/groups/${group.id}/members`, { add: [stowaway.id] })
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/groups`)
+    await page.getByRole('button', { name: `Actions for ${handle}` }).click()
+    await page.getByRole('menuitem', { name: 'Members' }).click()
+    const held: Route[] = []
+    await page.route('**/groups/*/members', (route) => void held.push(route))
+    const button = page.getByRole('button', { name: `Remove ${stowaway.userName}` })
+    await button.press('Enter')
+    await expect.poll(() => held.length).toBe(1)
+    await page.keyboard.press('Enter')
+    for (const route of held) await route.continue()
+    await button.waitFor({ state: 'detached' })
+    expect(held.length).toBe(1)
+    await expect.poll(() => page.evaluate(() => document.activeElement!.closest('dialog') !== null)).toBe(true)
+  })
+
   test('two groups that are removed from a channel at the same time are both removed', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const groups: string[] = []

@@ -64,6 +64,7 @@ const CharacterKeysChoice = () => (
 function NotificationsChoice() {
   const permission = useSignal(notificationPermission())
   useEffect(() => {
+    if (permission.value === 'unsupported') return
     const watching = new AbortController()
     void navigator.permissions.query({ name: 'notifications' }).then((status) => {
       const update = () => {

@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { ListTable } from '../ui/table.tsx'
 
@@ -87,9 +88,7 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
       </ListTable>
       <div class="dialog-actions">
         {hasMore.value && <ShowMore onMore={() => load(deliveries.value!.at(-1)!.id)} />}
-        <button type="button" class="button" onClick={() => void load()}>
-          {t('Look again')}
-        </button>
+        <RequestButton onRequest={() => load()}>{t('Look again')}</RequestButton>
       </div>
     </Dialog>
   )

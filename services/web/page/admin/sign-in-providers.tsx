@@ -4,6 +4,7 @@ import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 
 type Provider = ResponseOf<'GET /admin/sso'>['providers'][number]
 type Outcome = ResponseOf<'POST /admin/sso/:providerId/test'>
@@ -21,15 +22,12 @@ export function SignInProviders({ workspace }: { workspace: Workspace }) {
 
 function Entry({ workspace, provider }: { workspace: Workspace; provider: Provider }) {
   const outcome = useSignal<Outcome | null>(null)
-  const isBusy = useSignal(false)
   const { id, name, protocol, callbackUrl, logoutUrl, entityId } = provider
   const protocols = { oauth: 'OAuth 2.0', openid: 'OpenID Connect', saml: 'SAML 2.0' }
 
   async function test() {
-    isBusy.value = true
     const params = { providerId: id }
     outcome.value = (await attempt(workspace.client.request('POST /admin/sso/:providerId/test', { params }))) ?? null
-    isBusy.value = false
   }
 
   return (
@@ -55,9 +53,7 @@ function Entry({ workspace, provider }: { workspace: Workspace; provider: Provid
           </dd>
         )}
       </dl>
-      <button type="button" class="button" disabled={isBusy.value} onClick={() => void test()}>
-        {t('Test this provider')}
-      </button>
+      <RequestButton onRequest={test}>{t('Test this provider')}</RequestButton>
       <div role="status">{outcome.value && <Findings outcome={outcome.value} />}</div>
     </section>
   )

@@ -6,6 +6,7 @@ import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { type Choice, PickOne } from './pick-one.tsx'
 
 interface ChannelGroupsProps {
@@ -37,24 +38,19 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
                 @{handle} <span class="quiet">{name}</span>
               </span>
               {mayChange && (
-                <button
-                  type="button"
+                <RequestButton
                   class="link-button"
-                  aria-label={t('Remove {name}', { name: handle })}
-                  onClick={() => void attempt(change((ids) => ids.filter((one) => one !== id)))}
+                  name={t('Remove {name}', { name: handle })}
+                  onRequest={() => attempt(change((ids) => ids.filter((one) => one !== id)))}
                 >
                   {t('Remove')}
-                </button>
+                </RequestButton>
               )}
             </li>
           ))}
         </ul>
       )}
-      {mayChange && (
-        <button type="button" class="button" onClick={() => void choose()}>
-          {t('Add a group')}
-        </button>
-      )}
+      {mayChange && <RequestButton onRequest={choose}>{t('Add a group')}</RequestButton>}
       {choices.value && (
         <PickOne
           workspace={workspace}

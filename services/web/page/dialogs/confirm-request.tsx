@@ -55,14 +55,14 @@ export function ConfirmRequest({ question, confirmLabel, onConfirm, ...props }: 
     <Question
       {...props}
       question={
-        <>
+        <section>
           {question}
           {refusal.value !== null && (
             <div class="alert" role="alert">
               {refusal.value}
             </div>
           )}
-        </>
+        </section>
       }
     >
       <RequestButton class="button danger" onRequest={send}>

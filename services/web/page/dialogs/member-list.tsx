@@ -5,6 +5,7 @@ import { Avatar } from '../messages/avatar.tsx'
 import { renderStatusEmoji } from '../messages/status-emoji.tsx'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { findPeople } from './choices.ts'
 import { PickOne } from './pick-one.tsx'
@@ -65,14 +66,13 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
             </span>
             {renderStatusEmoji(workspace, id)}
             {onRemove && id !== keptId && (
-              <button
-                type="button"
+              <RequestButton
                 class="link-button"
-                aria-label={t('Remove {name}', { name: userName })}
-                onClick={() => void change(onRemove(id))}
+                name={t('Remove {name}', { name: userName })}
+                onRequest={() => change(onRemove(id))}
               >
                 {t('Remove')}
-              </button>
+              </RequestButton>
             )}
           </li>
         ))}
