@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { passwordFile } from '@parley/cli/passwords'
 import { databaseRoles, roleName } from '@parley/database'
 
-export interface ServerAddresses {
+interface ServerAddresses {
   /** `host:port` of PostgreSQL and of Redis. */
   postgres: string
   redis: string

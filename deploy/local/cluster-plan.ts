@@ -22,7 +22,7 @@ export interface ProcessPlan {
   env: Record<string, string>
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   config: Config
   /** Processes of each service. */
   replicas: number

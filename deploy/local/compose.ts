@@ -10,7 +10,7 @@ import { buildApp, type Checks, type Deps, databaseCheck, type Service } from '@
 import { worker } from '@parley/worker'
 import type { FastifyInstance } from 'fastify'
 
-export interface Solo {
+interface Solo {
   /** The app with the routes of every service. */
   fastify: FastifyInstance
   /** Starts the background work, then listens at `server.host` and `server.port`. Returns the address. */

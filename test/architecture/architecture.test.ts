@@ -171,6 +171,25 @@ describe('architecture', () => {
     expect(byPath).toEqual([])
   })
 
+  test('a file exports only what other files use', () => {
+    // The index of a lib only passes names on. That of the client is for programs outside of this repository too.
+    const isOnlyIndex = (file: string) => /^libs\/(?!client\/)[^/]+\/src\/index\.ts$/.test(file)
+    const script = 'deploy/cli/parley.mjs'
+    const users = [
+      ...sources.filter(({ file }) => !isOnlyIndex(file)),
+      { file: script, text: readFileSync(path.join(root, script), 'utf8') },
+    ].flatMap(({ file, text }) => Array.from(new Set(text.match(/\w+/g)), (word) => ({ word, file })))
+    const usersOf = Map.groupBy(users, ({ word }) => word)
+    const declaration = /^export (?:async )?(?:const|function\*?|interface|type|class) (\w+)/gm
+    const exported = sources.flatMap(({ file, text }) =>
+      Array.from(text.matchAll(declaration), ([, name]) => ({ file, name: name! })),
+    )
+    expect(exported.length).toBeGreaterThan(2_000)
+    const isUnused = ({ file, name }: { file: string; name: string }) =>
+      !usersOf.get(name)?.some((user) => user.file !== file)
+    expect(exported.filter(isUnused)).toEqual([])
+  })
+
   test('the tests of test/ import no service, except the harness', () => {
     const harness = ['test/src/test-environment.ts', 'test/src/global-setup.ts']
     const outside = sources.filter(({ file }) => file.startsWith('test/') && !harness.includes(file))

@@ -9,7 +9,7 @@ interface Text {
   files: string[]
 }
 
-export interface Sentence {
+interface Sentence {
   /** The values are `{0}`, `{1}`, … */
   sentence: string
   /** The files with its parts, ending with the one that throws it. */

@@ -13,7 +13,7 @@ export interface Node {
   [field: string]: unknown
 }
 
-export interface Module {
+interface Module {
   file: string
   program: Node
   /** All nodes, by their type. */

@@ -17,7 +17,7 @@ const maxConnections = 2_000
 const maxRounds = 3
 const goalSeconds = 10
 
-export interface StormParts {
+interface StormParts {
   scene: Scene
   stores: Stores
   parley: Parley

@@ -2,7 +2,7 @@
 export type Used = Record<string, number>
 
 /** What one action costs, apart from the delivery of its event. */
-export interface ActionCost {
+interface ActionCost {
   processorUs: Used
   /** Events that it makes. */
   events: number
@@ -86,7 +86,7 @@ export interface Limit {
 }
 
 /** What happens in a stretch of time or in a second. */
-export interface Happening {
+interface Happening {
   /** By action. */
   counts: Record<string, number>
   /** Events written to streams. */

@@ -7,7 +7,7 @@ import type { Stores } from './stores.ts'
 /** Events kept in the Redis Stream. */
 const replayEvents = 10_000
 
-export interface Publisher {
+interface Publisher {
   /**
    * Publishes the JSON of an event for every stream, or for the streams that `routing` (JSON too) names. Resolves when
    * Redis has accepted it.

@@ -18,7 +18,7 @@ export interface Row {
   details?: string
 }
 
-export interface RateRow {
+interface RateRow {
   part: string
   work: string
   /** What is counted, for example "sends/s". */

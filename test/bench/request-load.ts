@@ -1,7 +1,7 @@
 import { HttpConnection } from './http-connection.ts'
 import { type Sample, sampleOf } from './statistics.ts'
 
-export interface RequestLoad {
+interface RequestLoad {
   port: number
   /** Requests under way at any moment, each on a connection of its own. */
   inFlight: number

@@ -20,7 +20,7 @@ const latestAnswerMs = 120
 
 export type Scope = 'all' | 'joined'
 
-export interface CopyOptions {
+interface CopyOptions {
   pageSize: number
   scope: Scope
   /** The name of the browser of this tab. All tabs of a browser have the same scope. */

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { root } from './rendered.ts'
 
 /** A service of `docker-compose.yml`. The specification defines its fields. */
-export interface ComposedService {
+interface ComposedService {
   image: string
   entrypoint?: string[]
   command?: string[]
@@ -17,7 +17,7 @@ export interface ComposedService {
   [field: string]: unknown
 }
 
-export interface Composition {
+interface Composition {
   services: Record<string, ComposedService>
   volumes: Record<string, null>
   networks: Record<string, { internal?: boolean }>

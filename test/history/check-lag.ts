@@ -1,7 +1,7 @@
 import type { Report } from './check.ts'
 import type { History, Reading } from './history.ts'
 
-export interface LastFault {
+interface LastFault {
   /** The time after the last fault, by the clock of the history. */
   at: number
   /** A channel that everybody may read all the time. */

@@ -22,7 +22,7 @@ export interface Trial {
   report: string
 }
 
-export interface TrialOptions {
+interface TrialOptions {
   seed: number
   /** The duration of the faults. */
   milliseconds: number

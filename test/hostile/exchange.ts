@@ -6,7 +6,7 @@ export interface Exchange {
   text: string
 }
 
-export interface RawRequest {
+interface RawRequest {
   method: string
   /** The path is sent exactly like this, without normalisation by the client. */
   path: string

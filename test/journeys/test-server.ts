@@ -16,7 +16,7 @@ export interface TestServer {
   unique(name: string): string
 }
 
-export interface TestServerOptions {
+interface TestServerOptions {
   /** The address for people: that of the installation, or of a proxy in front of it. */
   baseUrl?: () => string
   /** A part of every unique name, when several test servers share an installation. */

@@ -8,7 +8,7 @@ import type { TestDatabase } from '@parley/test'
 import { findDebianProgram, type Program } from '../src/debian-program.ts'
 import { root } from '../src/launch.ts'
 
-export interface PgbouncerBinary extends Program {
+interface PgbouncerBinary extends Program {
   /** Whether it supports named prepared statements: since 1.21. */
   keepsStatements: boolean
 }

@@ -15,7 +15,7 @@ export interface Program {
   version: string
 }
 
-export interface DebianProgram {
+interface DebianProgram {
   name: string
   package: string
   /** The path of the program in the package. */

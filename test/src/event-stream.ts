@@ -10,7 +10,7 @@ type Payload<T extends EventType> = Extract<WireEvent, { type: T }>['payload']
 /** Fields that the payload must have, compared as JSON; or a predicate. */
 export type Match<T extends EventType> = Partial<Payload<T>> | ((payload: Payload<T>) => boolean)
 
-export interface OpenStreamOptions {
+interface OpenStreamOptions {
   baseUrl: string
   token: string
   /** Resume after this cursor. */

@@ -31,7 +31,7 @@ export const everyStatistics = [
 ] as const
 export type Statistics = (typeof everyStatistics)[number]
 
-export interface LargeDatabaseOptions {
+interface LargeDatabaseOptions {
   statistics?: Statistics
   /** Runs the statements of the test on the empty tables, so that PostgreSQL keeps their plans. */
   whileEmpty?: () => Promise<unknown>

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 // @ts-expect-error the package ships no types
 import { Provider } from 'oidc-provider'
 
-export interface OpenidClient {
+interface OpenidClient {
   clientId: string
   clientSecret: string
   redirectUri: string

@@ -28,14 +28,14 @@ export interface TestEnvironment extends Cast {
   stopClock(): void
 }
 
-export interface ExpectedEvents {
+interface ExpectedEvents {
   /** Waits until this person gets a matching event. */
   toHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
   /** Verifies that this person got no matching event: it waits for a later event that must arrive. */
   neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
 }
 
-export interface TestEnvironmentOptions {
+interface TestEnvironmentOptions {
   /** Starts a pooler between the services and the database, and returns its `host:port`. */
   pooler?: (database: TestDatabase) => Promise<{ address: string; stop(): Promise<void> }>
 }

@@ -3,7 +3,7 @@ import { type ChannelRow, isRowId, type MessageRow, prepared, type Reader, type 
 import type { Caller } from '@parley/identity'
 import { canReadById, isReader } from './can-read.ts'
 
-export interface AccessOptions {
+interface AccessOptions {
   /** Holds the channel's row lock until the transaction ends. It is needed to record an event of the channel. */
   lock?: boolean
 }

@@ -27,7 +27,7 @@ export const isOutsider = ({ role, isMember }: Reading): boolean => role === 'me
 export const isMemberOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
 
 /** A user of a statement: values, or columns of the statement. */
-export interface SqlUser {
+interface SqlUser {
   userId: string | Expression<string>
   role: Role | Expression<Role>
 }

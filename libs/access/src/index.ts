@@ -1,6 +1,5 @@
 export {
   type AccessedMessage,
-  type AccessOptions,
   accessChannel,
   accessConversation,
   accessFile,
@@ -30,6 +29,5 @@ export {
   isOutsider,
   isReader,
   type Reading,
-  type SqlUser,
   seesPerson,
 } from './can-read.ts'

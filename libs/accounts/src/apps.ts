@@ -5,7 +5,7 @@ import type { Seals } from '@parley/identity'
 import { lockBot } from './bots.ts'
 import type { RequestContext } from './users.ts'
 
-export interface AppChanges {
+interface AppChanges {
   /** An empty text removes the address. */
   interactivityUrl?: string
   signingSecret?: 'rotate'

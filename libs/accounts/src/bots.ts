@@ -19,7 +19,7 @@ import { lockAsAdmin } from './roles.ts'
 import { claimName } from './taken-names.ts'
 import type { RequestContext } from './users.ts'
 
-export interface NewBot {
+interface NewBot {
   userName: string
   displayName?: string
 }

@@ -4,7 +4,7 @@ import { deletePasswordLinks } from './one-time-links.ts'
 import { deleteSecondFactors, findSecondFactors } from './second-factors.ts'
 import { endSessions, forgetDevices } from './session-endings.ts'
 
-export interface PasswordChange {
+interface PasswordChange {
   userId: string
   /** The result of `hashPassword`. */
   passwordHash: string

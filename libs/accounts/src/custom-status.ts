@@ -38,7 +38,7 @@ export async function removeExpiredStatuses(trx: Transaction, now: number): Prom
 }
 
 /** A custom status in a request. Absent fields are empty. */
-export interface RequestedStatus {
+interface RequestedStatus {
   text?: string | undefined
   emoji?: string | null | undefined
   /** Epoch milliseconds. */

@@ -1,12 +1,12 @@
 /** The lane and the client for which work waits. */
-export interface Turn {
+interface Turn {
   /** Lanes take turns, so a full lane does not delay another one. */
   lane: string
   /** Within a lane the clients take turns, so many requests of one client do not delay another client. */
   client: string
 }
 
-export interface FairQueueOptions {
+interface FairQueueOptions {
   /** Pieces of work that run at the same time. */
   atOnce: number
   /** Requests that may wait in one lane. */

@@ -7,7 +7,7 @@ import { hashPassword } from './passwords.ts'
 import { createUser } from './users.ts'
 
 /** The configuration of the initial admin. Without a name, the admin gets the part of the address before the @ as their name. */
-export interface FirstStart {
+interface FirstStart {
   chat: { initialUser: { userName?: string; email: string; password?: string } }
   /** With it, the start is refused when nobody could sign in. */
   auth?: { authMode: string }

@@ -5,7 +5,7 @@ import { changeRole, isLastAdmin, lockAdminsAnd } from './roles.ts'
 /** A person's subject at the provider of their organisation. */
 export type Identity = Pick<Identities, 'protocol' | 'issuer' | 'subject'>
 
-export interface BoundUser extends UserRow {
+interface BoundUser extends UserRow {
   /** Whether a role at the provider made them an admin. */
   madeAdmin: boolean
 }

@@ -4,20 +4,19 @@ export {
   deactivateUser,
 } from './activation.ts'
 export { createToken, deleteToken, listTokens, type NewApiToken } from './api-tokens.ts'
-export { type AppChanges, ensureApp, openSigningSecret, updateApp } from './apps.ts'
+export { ensureApp, openSigningSecret, updateApp } from './apps.ts'
 export { type AttemptLimit, countAttempt, findWait, tryAttempt } from './attempts.ts'
 export { joinMissedChannels } from './auto-join.ts'
-export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
-export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
+export { createBot, deleteBot, findBot, isBot, listBots, lockBot } from './bots.ts'
+export { proveEmail, setPassword } from './credentials.ts'
 export {
   isEmoji,
-  type RequestedStatus,
   readCustomStatus,
   removeExpiredStatuses,
   setCustomStatus,
 } from './custom-status.ts'
 export { asciiOf, domainOf, readEmail, readKnownEmail } from './emails.ts'
-export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-start.ts'
+export { ensureFirstStart, initialUserFaults } from './first-start.ts'
 export { countWrongGuess, type Guess, type GuessScope, refuseTooManyGuesses } from './guesses.ts'
 export {
   bindIdentity,
@@ -41,13 +40,12 @@ export {
 export { escapeHtml, htmlMail } from './mail-html.ts'
 export { nameKey, readName, readUserName } from './names.ts'
 export { networkOf } from './networks.ts'
-export { mailNotice, type Notice } from './notices.ts'
+export { mailNotice } from './notices.ts'
 export {
   createOneTimeLinks,
   deleteLinks,
   findLink,
   type LinkClaims,
-  type NewLink,
   type OneTimeLinks,
   takeLink,
 } from './one-time-links.ts'
@@ -58,8 +56,8 @@ export {
   type PasswordHasherOptions,
 } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
-export { type Profile, type ProfileActor, updateProfile } from './profile.ts'
-export { type Rotation, rotateRefresh, SessionReused } from './refresh.ts'
+export { type Profile, updateProfile } from './profile.ts'
+export { rotateRefresh, SessionReused } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
 export {
   type Actor,
@@ -69,7 +67,6 @@ export {
   lockAdminsAnd,
   lockAsAdmin,
   lockCallerAsAdmin,
-  type NewRole,
   setRole,
 } from './roles.ts'
 export {
@@ -79,7 +76,7 @@ export {
   findSecondFactors,
   type SecondFactors,
 } from './second-factors.ts'
-export { endSessions, type SessionEnd, type SessionsToEnd } from './session-endings.ts'
+export { endSessions, type SessionEnd } from './session-endings.ts'
 export {
   findSessionOwner,
   issueTokens,
@@ -106,5 +103,5 @@ export {
   type RequestContext,
   renameUser,
 } from './users.ts'
-export { type PasswordOwner, refuseWeakPassword } from './weak-passwords.ts'
+export { refuseWeakPassword } from './weak-passwords.ts'
 export { recordWebhookOwnership } from './webhook-owners.ts'

@@ -4,7 +4,7 @@ import { type AttemptLimit, countAttempt } from './attempts.ts'
 import { findServerName } from './link-mails.ts'
 
 /** A mail about a change of the person's account, so that they notice when somebody else made it. */
-export type Notice =
+type Notice =
   | 'new device'
   | 'password changed'
   | 'authenticator app added'

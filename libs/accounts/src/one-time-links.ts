@@ -4,7 +4,7 @@ import type { LinkPurpose, Reader, Transaction } from '@parley/database'
 import { base64urlOf32Bytes } from '@parley/identity'
 import { spellingsOf } from './emails.ts'
 
-export interface NewLink {
+interface NewLink {
   purpose: LinkPurpose
   /** The result of `readEmail`. */
   email: string

@@ -12,7 +12,7 @@ export interface Profile {
 }
 
 /** Who sets a profile. */
-export interface ProfileActor extends Pick<Actor, 'actorId' | 'ip'> {
+interface ProfileActor extends Pick<Actor, 'actorId' | 'ip'> {
   /** The directory that provides the profile; null when people set their own. */
   directory: DirectoryKind | null
 }

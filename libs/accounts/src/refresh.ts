@@ -10,7 +10,7 @@ import { deactivatedSentence, lastMoment, type SessionKey } from './sessions.ts'
  */
 const graceMs = 60_000
 
-export interface Rotation {
+interface Rotation {
   /** The result of `tokens.readRefresh`. */
   claims: RefreshClaims
   /** Seconds that the session lasts from now on without a refresh. */

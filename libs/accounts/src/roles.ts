@@ -26,7 +26,7 @@ export interface Actor {
   now: number
 }
 
-export interface NewRole {
+interface NewRole {
   role: Role
   /** When a guest is deactivated, in epoch milliseconds; null for never. Without it the present value stays. */
   expiresAt?: number | null | undefined

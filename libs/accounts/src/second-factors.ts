@@ -28,7 +28,7 @@ export async function findSecondFactors(db: Reader, userId: string): Promise<Sec
   return { hasTotp: totp !== null, passkeys: Number(passkeys), recoveryCodes: Number(recoveryCodes) }
 }
 
-export interface FactorChange {
+interface FactorChange {
   /** The person, whose row is locked. */
   user: UserRow
   /** The session that makes the change; null when somebody else makes it. */

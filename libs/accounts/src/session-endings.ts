@@ -35,7 +35,7 @@ const endsTokens: Record<SessionEnd, boolean> = {
 }
 
 /** The sessions of one person that end: all of them, unless `only` or `except` is given. */
-export interface SessionsToEnd {
+interface SessionsToEnd {
   userId: string
   reason: SessionEnd
   /** Who ends them, if not the person. */

@@ -1,7 +1,7 @@
 import { invalid } from '@parley/contract'
 
 /** The person for whom the password is. */
-export interface PasswordOwner {
+interface PasswordOwner {
   email: string
   /** Absent when the person has no name yet. */
   userName?: string

@@ -1,7 +1,7 @@
 import { onlyUsers } from '@parley/contract'
 import { audit, record, type Transaction } from '@parley/database'
 
-export interface OwnedWebhook {
+interface OwnedWebhook {
   id: string
   name: string
   channelId: string

@@ -14,7 +14,7 @@ export {
   thumbnailKey,
 } from './uploads.ts'
 
-export interface BlobOptions {
+interface BlobOptions {
   storage: Config['storage']
   /** Used by the store `postgresql` alone. */
   db: Database

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { DOMParser } from '@xmldom/xmldom'
 
 /** The facts that Parley reads from a SAML provider's metadata. */
-export interface SamlMetadata {
+interface SamlMetadata {
   entryPoint: string
   /** In PEM. */
   certificates: string[]

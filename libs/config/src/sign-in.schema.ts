@@ -3,7 +3,7 @@ import { CustomProvider, credentials } from './providers.schema.ts'
 import { BaseUrl, Switch, Text, WholeNumber } from './values.schema.ts'
 
 /** Builds one version of the magic-link e-mail. */
-export type MailTemplate = (magicLink: string, expiryMinutes: number) => string
+type MailTemplate = (magicLink: string, expiryMinutes: number) => string
 
 const Template = (description: string) =>
   Type.Refine(

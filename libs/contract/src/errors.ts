@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 
 /** Stable, machine-readable error codes. A code is never renamed and never changes its HTTP status. */
-export type ErrorCode =
+type ErrorCode =
   | 'invalid_request'
   | 'invalid_cursor'
   | 'weak_password'

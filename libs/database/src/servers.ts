@@ -6,7 +6,7 @@ import pg from 'pg'
 import { DatabaseUnreachable, standbyCode } from './failures.ts'
 
 /** `url` may name several hosts; `ca` is the authority (PEM) to trust. */
-export type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' | 'Client'> & {
+type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' | 'Client'> & {
   url: string
   ca?: string | undefined
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-export interface DataDirectoryLock {
+interface DataDirectoryLock {
   /** Idempotent. */
   release(): Promise<void>
 }

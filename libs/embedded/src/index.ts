@@ -1,4 +1,4 @@
-export { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.ts'
+export { lockDataDirectory } from './data-directory-lock.ts'
 export { fetchDebianPackages, unpackedLibraries } from './debian-packages.ts'
 export { createPortFinder, freePort, loadOrCreateSecret, loadOrPickPort } from './kept-values.ts'
 export { type EmbeddedOptions, startPostgres, storedPostgresUrl } from './postgres.ts'

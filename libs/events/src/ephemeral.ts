@@ -19,7 +19,7 @@ export interface EphemeralPublisher {
   close(): void
 }
 
-export interface EphemeralOptions {
+interface EphemeralOptions {
   redis: RedisSettings
   logger: Logger
 }
@@ -44,7 +44,7 @@ export function createEphemeralPublisher({
   }
 }
 
-export interface EphemeralFeed {
+interface EphemeralFeed {
   /** Resolves once it is subscribed, or Redis turns out to be unavailable. It reconnects by itself. */
   start(): Promise<void>
   close(): void

@@ -126,11 +126,11 @@ export async function findWindowFloor(pool: Pool, replaySeconds: number): Promis
   return rows[0]?.last_pos ?? 0
 }
 
-export interface Housekeeping {
+interface Housekeeping {
   stop(): Promise<void>
 }
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   pool: Pool
   logger: Logger
   progress: Progress

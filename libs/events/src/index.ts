@@ -4,7 +4,6 @@ export {
   createEphemeralFeed,
   createEphemeralPublisher,
   type EphemeralEvent,
-  type EphemeralFeed,
   type EphemeralPublisher,
 } from './ephemeral.ts'
 export { readLog } from './event-sources.ts'
@@ -12,4 +11,4 @@ export { createFeed, type Feed, type FeedOptions } from './feed.ts'
 export type { RotationHook } from './housekeeping.ts'
 export { findNewestPosition, findOldestPosition } from './positions.queries.ts'
 export { createRelay, type Relay, type RelayOptions } from './relay.ts'
-export { createSignal, createWaker, type Signal, type Waker } from './wake.ts'
+export { createSignal, createWaker, type Signal } from './wake.ts'

@@ -21,7 +21,7 @@ export interface RedisStreamWriter {
   readonly isAhead: boolean
 }
 
-export interface RedisStreamWriterOptions {
+interface RedisStreamWriterOptions {
   redis: Redis
   names: ReturnType<typeof redisNames>
   pool: Pool

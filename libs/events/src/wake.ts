@@ -34,7 +34,7 @@ export function createSignal(): Signal {
   }
 }
 
-export interface Waker {
+interface Waker {
   /** Sends a hint to the relay and the job workers that something was committed. It is very cheap. */
   wake(): void
   close(): void

@@ -12,7 +12,7 @@ export interface KeyOptions {
   verifyingKeys?: readonly KeyObject[]
 }
 
-export interface AccessKey {
+interface AccessKey {
   /** The `kid` of the tokens that it signs. */
   id: string
   /** The only algorithm that this key is used for, whatever a token's header says. */

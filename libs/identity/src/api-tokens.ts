@@ -10,7 +10,7 @@ const remembered = 20_000
 const useMs = 60_000
 
 /** The parts of an API token. Anybody can write such a text, so they prove nothing until the hash is compared. */
-export interface ApiTokenText {
+interface ApiTokenText {
   /** The id of the token's session. */
   tokenId: string
   userId: string

@@ -15,8 +15,6 @@ export {
   createTokens,
   createWebhookToken,
   isWebhookToken,
-  type NewWebhookToken,
   type RefreshClaims,
-  type TokenOptions,
   type Tokens,
 } from './tokens.ts'

@@ -23,7 +23,7 @@ export interface RefreshClaims {
   generation: number
 }
 
-export interface TokenOptions extends KeyOptions {
+interface TokenOptions extends KeyOptions {
   /** The `iss` and `aud` claims. */
   issuer: string
   /** Epoch milliseconds. */
@@ -187,7 +187,7 @@ const refreshForm = new RegExp(`^([0-9a-f-]{36})\\.(0|[1-9]\\d{0,8})\\.(${base64
 const mac = (secret: string, sessionId: string, generation: number) =>
   createHmac('sha256', secret).update(`parley refresh\0${sessionId}\0${generation}`).digest()
 
-export interface NewWebhookToken {
+interface NewWebhookToken {
   /** 32 random bytes in base64url. It is shown once and not stored. */
   token: string
   /** SHA-256 of the token. */

@@ -13,7 +13,7 @@ const readers = {
   'image/svg+xml': readSvg,
 } satisfies Record<string, (bytes: Buffer) => ImageSize | undefined>
 
-export type ImageFormat = keyof typeof readers
+type ImageFormat = keyof typeof readers
 
 /** The content types whose size can be read. */
 export const imageFormats = Object.keys(readers) as ImageFormat[]

@@ -1,2 +1,2 @@
-export { type ImageFormat, type ImageSize, imageFormats, readImageSize } from './image-size.ts'
+export { type ImageSize, imageFormats, readImageSize } from './image-size.ts'
 export { isSvg } from './svg.ts'

@@ -5,8 +5,6 @@ export {
   findPresenceChanges,
   keepNode,
   type PresenceChange,
-  type PresenceTimes,
   removeDeadNodes,
-  type StreamClaim,
   setPresence,
 } from './presence.ts'

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 type Pool = Connection['pool']
 
 /** Times of presence, in milliseconds. PostgreSQL's clock is used throughout, so the clocks of the nodes do not matter. */
-export interface PresenceTimes {
+interface PresenceTimes {
   /** The time from the end of the last stream until the person is offline. */
   graceMs: number
   /** A node that has not reported for this time counts as dead. */
@@ -13,7 +13,7 @@ export interface PresenceTimes {
 }
 
 /** The report of a node about the streams of one user. */
-export interface StreamClaim {
+interface StreamClaim {
   userId: string
   /** Streams open on the node. */
   open: number

@@ -5,7 +5,7 @@ import { SentinelSockets, StandaloneSockets } from './connectors.ts'
 /** The settings `redis` of the configuration. A URL, Sentinels or cluster nodes are enough. */
 export type RedisSettings = Partial<Config['redis']>
 
-export interface RedisClientOptions
+interface RedisClientOptions
   extends Pick<
     RedisOptions,
     | 'enableOfflineQueue'

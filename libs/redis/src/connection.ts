@@ -2,7 +2,7 @@ import type { Logger } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import { openRedis, type RedisSettings } from './client.ts'
 
-export interface RedisConnection {
+interface RedisConnection {
   settings: RedisSettings
   /** The name in CLIENT LIST, for the operator. */
   name: string
@@ -61,7 +61,7 @@ export function publish(redis: Redis, channel: string, text: string): Promise<un
   return redis.isCluster ? redis.spublish(channel, text) : redis.publish(channel, text)
 }
 
-export interface ChannelOptions {
+interface ChannelOptions {
   /** A connection that is used for nothing else. */
   redis: Redis
   channel: string

@@ -1,4 +1,4 @@
-export { openRedis, type RedisClientOptions, type RedisSettings, redisNames } from './client.ts'
+export { openRedis, type RedisSettings, redisNames } from './client.ts'
 export {
   type Channel,
   connectRedis,
@@ -6,6 +6,5 @@ export {
   isReady,
   publish,
   publishCommand,
-  type RedisConnection,
   readyOrUnavailable,
 } from './connection.ts'

@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { RequestFailed } from './request-failed.ts'
 
-export interface ResolvedAddress {
+interface ResolvedAddress {
   address: string
   family: number
 }

@@ -1,7 +1,6 @@
-export { type FailureReason, RequestFailed } from './request-failed.ts'
+export { RequestFailed } from './request-failed.ts'
 export {
   createRequester,
-  type OutboundRequest,
   type OutboundResponse,
   type Requester,
   type RequesterOptions,

@@ -7,7 +7,7 @@
  * - `slow`: the response did not arrive in time.
  * - `redirected`: there were more redirects than the request allows.
  */
-export type FailureReason = 'invalid' | 'forbidden' | 'unknown' | 'unreachable' | 'slow' | 'redirected'
+type FailureReason = 'invalid' | 'forbidden' | 'unknown' | 'unreachable' | 'slow' | 'redirected'
 
 /** A request that got no response. The message is a sentence for the person who entered the address. */
 export class RequestFailed extends Error {

@@ -11,7 +11,7 @@ export interface RequesterOptions {
   resolve?: Resolve
 }
 
-export interface OutboundRequest {
+interface OutboundRequest {
   /** http or https. */
   url: string
   /** GET unless given. */

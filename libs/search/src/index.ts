@@ -1,10 +1,8 @@
 export {
   foldMessage,
   listMessageIdsBelow,
-  type MessageChanges,
   readChanges,
   readUnindexed,
-  type Searchable,
   selectSearchable,
   selectUnindexed,
   type Unindexed,

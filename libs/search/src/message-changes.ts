@@ -37,7 +37,7 @@ const changedMessage = sql`case
 /** Whether the event also deletes the replies of the message. */
 const deletesReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
 
-export interface MessageChanges {
+interface MessageChanges {
   /** The last position that was read. */
   pos: number
   /** How many events were read, of any kind. */
@@ -172,7 +172,7 @@ export const selectSearchable = (db: Reader) =>
       sql<string | null>`messages.shown_as ->> 'userName'`.as('shownName'),
     ])
 
-export interface Searchable {
+interface Searchable {
   content: string
   attachments: StoredAttachment[] | null
   webhookName: string | null

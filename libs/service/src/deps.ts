@@ -26,7 +26,7 @@ export interface Deps {
   publishEphemeral: EphemeralPublisher['publish']
 }
 
-export interface OpenDeps {
+interface OpenDeps {
   deps: Deps
   /**
    * These dependencies with separate connections to another database URL, for services that share a process but not a

@@ -1,14 +1,12 @@
 export { type App, type AppOptions, buildApp } from './app.ts'
 export { timeoutWhileAwake } from './awake-timeout.ts'
 export { insideAddress, isFromInside, isLocalOnly, refuseForeignHosts } from './client-origin.ts'
-export { type Deps, type OpenDeps, openDeps } from './deps.ts'
+export { type Deps, openDeps } from './deps.ts'
 export { isForm, parseForm } from './form-data.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'
 export { type Access, bearerToken, wantsCookie } from './identify.ts'
 export {
   keyOfId,
-  type Listing,
-  type ListingPage,
   listAsJson,
   type OrderedPageRequest,
   type PageRequest,

@@ -9,7 +9,7 @@ export interface PageRequest {
   after?: string
 }
 
-export interface Listing {
+interface Listing {
   /** The name of the list in the response. */
   name: string
   /** The largest number of items on a page. */
@@ -22,7 +22,7 @@ export interface Listing {
   items: (page: ListingPage) => RawBuilder<unknown>
 }
 
-export interface ListingPage {
+interface ListingPage {
   /** Whether this is a page, and not the whole listing. */
   isPage: boolean
   /**

@@ -9,7 +9,7 @@ import type { Deps } from './deps.ts'
 const reservedFiles = 1_024
 const logEveryMs = 10_000
 
-export interface OpenFiles {
+interface OpenFiles {
   /** Open files that one event stream needs; undefined for a process without event streams. */
   filesPerStream: number | undefined
   /** The limit of open files; undefined when there is none. */

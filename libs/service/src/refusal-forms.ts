@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/contract'
 
 /** A refusal as it is sent. `body` is the text of the response. */
-export interface WrittenRefusal {
+interface WrittenRefusal {
   status: number
   contentType: string
   body: string
@@ -52,7 +52,7 @@ export class ProtocolRefusal extends Error {
 }
 
 /** The detail codes of RFC 7644, table 9, that are used here. */
-export type ScimType =
+type ScimType =
   | 'invalidFilter'
   | 'uniqueness'
   | 'mutability'

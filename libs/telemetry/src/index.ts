@@ -1,6 +1,5 @@
 export type {
   BoundCounter,
-  BoundHistogram,
   Counter,
   CounterDefinition,
   Histogram,
@@ -8,9 +7,9 @@ export type {
   MetricDefinition,
   Observation,
 } from './instruments.ts'
-export { createLogger, type Logger, type LoggerOptions } from './logger.ts'
-export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts'
-export { type MetricsServerOptions, serveMetrics } from './metrics-server.ts'
+export { createLogger, type Logger } from './logger.ts'
+export { createMetrics, type Metrics } from './metrics.ts'
+export { serveMetrics } from './metrics-server.ts'
 export { everyMetric, label, logField, metric, spanAttribute, spanName } from './names.ts'
 export { withoutQuery } from './redaction.ts'
 export {
@@ -20,7 +19,6 @@ export {
   inSpan,
   type Span,
   SpanKind,
-  type SpanOptions,
   shutdownTelemetry,
   tracer,
 } from './tracing.ts'

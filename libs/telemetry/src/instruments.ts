@@ -1,6 +1,6 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
 
-export type MetricKind = 'counter' | 'gauge' | 'histogram'
+type MetricKind = 'counter' | 'gauge' | 'histogram'
 
 /** A metric: its name, what it measures, and its labels. `Label` is the union of its label names, `never` for none. */
 export interface MetricDefinition<Kind extends MetricKind = MetricKind, Label extends string = string> {
@@ -59,7 +59,7 @@ export interface BoundCounter {
   add(amount?: number): void
 }
 
-export interface BoundHistogram {
+interface BoundHistogram {
   record(value: number): void
 }
 

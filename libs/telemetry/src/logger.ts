@@ -5,7 +5,7 @@ import { redacted, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets 
 
 export type { Logger } from 'pino'
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** Value of the field `service`. */
   service: string
   /** Lowest level that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Metrics } from './metrics.ts'
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   metrics: Metrics
   host: string
   /** 0 picks a free port. */

@@ -29,7 +29,7 @@ export interface Metrics {
   close(): Promise<void>
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** Name of the process, for the label of `parley_service_info`. */
   service: string
   /** Logs a warning for each observation that fails. */

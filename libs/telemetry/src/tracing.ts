@@ -20,7 +20,7 @@ export { type Attributes, type Span, SpanKind } from '@opentelemetry/api'
 /** The tracer of our own spans. Without the preload they are not recorded and cost almost nothing. */
 export const tracer = trace.getTracer('parley')
 
-export interface SpanOptions {
+interface SpanOptions {
   /** `SpanKind.INTERNAL` unless given. */
   kind?: SpanKind
   attributes?: Attributes

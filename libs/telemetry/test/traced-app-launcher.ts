@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-export interface TracedApp {
+interface TracedApp {
   get(path: string): Promise<Reply>
   post(path: string, body?: object): Promise<Reply>
   /** Stops the app, which sends its traces first. Returns its log lines. */

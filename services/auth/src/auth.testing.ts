@@ -37,7 +37,7 @@ export const tokensOf = (exp: number) => ({
   tokenType: 'Bearer',
 })
 
-export interface OpenAppOptions {
+interface OpenAppOptions {
   /** Closes the app and drops its database when it is disposed. */
   undo: AsyncDisposableStack
   clock: () => number

@@ -19,7 +19,7 @@ import { clusterGateway } from './service.ts'
 /** An address where nothing answers: port 1 is privileged and unused. */
 export const nowhere = 'http://127.0.0.1:1'
 
-export interface UpstreamRequest {
+interface UpstreamRequest {
   method: string
   url: string
   headers: IncomingMessage['headers']

@@ -1,5 +1,5 @@
 /** Counts per person, for example their running searches. People with a count of 0 take no memory. */
-export interface PersonCounts {
+interface PersonCounts {
   of(userId: string): number
   /** The sum of all people. */
   readonly total: number

@@ -7,7 +7,7 @@ export interface Repeated {
   stop(): Promise<void>
 }
 
-export interface RepeatOptions {
+interface RepeatOptions {
   /** Milliseconds between the end of one run and the beginning of the next. */
   pauseMs: number | (() => number)
   logger: Logger

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 /** A log line as a collector receives it. */
-export interface ReceivedLogLine {
+interface ReceivedLogLine {
   service: string
   body: unknown
   severity: string

@@ -42,7 +42,7 @@ const DownloadExport = {
   },
 }
 
-export interface ExportTimes {
+interface ExportTimes {
   /** How long a request waits before it sends anything. Proxies usually wait for a minute. */
   quietMs: number
   /** Interval in which a running download checks that its caller is still an admin. */

@@ -51,7 +51,7 @@ export function createWebhook(
   }
 }
 
-export type CreatedWebhook = ListedWebhook & { token: string; url: string }
+type CreatedWebhook = ListedWebhook & { token: string; url: string }
 
 /**
  * Replaces the address of a webhook. The new address is only in the response. The old one stops working.

@@ -10,7 +10,7 @@ import { requireState } from '../single-sign-on/sign-in-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
 
 /** A request to the callback address. */
-export interface ProviderCallback {
+interface ProviderCallback {
   provider: Provider
   query: URLSearchParams
   /** The value of the browser's cookie. */

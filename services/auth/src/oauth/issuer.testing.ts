@@ -7,7 +7,7 @@ import {
   startProviderServer,
 } from './provider-servers.testing.ts'
 
-export interface SigningKey {
+interface SigningKey {
   kid: string
   privateKey: CryptoKey
   publicJwk: JWK

@@ -8,7 +8,7 @@ const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** A logout token is valid for this time after it was issued. */
 const longestAgeSeconds = 300
 
-export interface LogoutToken extends Omit<LoggedOut, 'providerId'> {
+interface LogoutToken extends Omit<LoggedOut, 'providerId'> {
   /** The token's own id. Each id is accepted once. */
   id: string
   /** From this time on, the token is refused because of its age. */

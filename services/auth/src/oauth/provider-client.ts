@@ -4,7 +4,7 @@ import type { Grant } from './profiles.ts'
 import type { OauthProvider } from './provider.ts'
 import { readBounded } from './provider-fetch.ts'
 
-export interface CodeExchange {
+interface CodeExchange {
   code: string
   codeVerifier: string
   /** Milliseconds for all requests to the provider together. */

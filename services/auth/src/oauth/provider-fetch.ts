@@ -8,7 +8,7 @@ export class UnusableResponse extends Error {
   override readonly name = 'UnusableResponse'
 }
 
-export type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
+type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
 
 /**
  * `fetch` for requests to a provider: it follows no redirects, reads answers of limited length, and calls only https addresses. Only a

@@ -5,7 +5,7 @@ import type { ReadLogoutToken } from './logout-tokens.ts'
 import type { Profile, ReadProfile } from './profiles.ts'
 
 /** The values of a started sign-in that the provider's start address is made of. */
-export type SignInStart = Pick<NewState, 'state' | 'codeVerifier' | 'codeChallenge'>
+type SignInStart = Pick<NewState, 'state' | 'codeVerifier' | 'codeChallenge'>
 
 /** The authorization response (RFC 6749, 4.1.2), with which the provider sent the browser back. */
 export interface AuthorizationResponse {

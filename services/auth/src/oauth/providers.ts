@@ -15,7 +15,7 @@ import { exchangeCode } from './provider-client.ts'
 export type PresetId = 'google' | 'microsoft' | 'github' | 'gitlab'
 
 /** The settings of a preset. Only Microsoft has a tenant. */
-export type PresetOptions = NonNullable<Config['oauth']['presets']['microsoft']>
+type PresetOptions = NonNullable<Config['oauth']['presets']['microsoft']>
 
 export type Presets = Record<PresetId, (options: PresetOptions) => Preset>
 

@@ -19,7 +19,7 @@ export const linkRequestSchema = {
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
 
-export interface LinkRequest extends MailRequest {
+interface LinkRequest extends MailRequest {
   purpose: LinkPurpose
   /** Whether the link may be sent. `user` is undefined when nobody has the address. */
   isEntitled(user: UserRow | undefined): boolean

@@ -16,7 +16,7 @@ const allowedAlgorithms = new Set([
 ])
 
 /** The part of a response that no signature covers. */
-export interface ResponseHead {
+interface ResponseHead {
   /** The id of the request that the response answers, as it claims. */
   inResponseTo: string
   /** The reason when the response is refused because of its head alone. */
@@ -71,7 +71,7 @@ export interface Assertion {
   attributes: Claims
 }
 
-export interface Expected {
+interface Expected {
   requestId: string
   acsUrl: string
   idpIssuer: string

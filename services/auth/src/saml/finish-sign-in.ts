@@ -8,7 +8,7 @@ import { requireState } from '../single-sign-on/sign-in-state.ts'
 import type { SamlProvider } from './saml-provider.ts'
 
 /** A response that a browser has posted, with what the route has read of it. */
-export interface PostedResponse {
+interface PostedResponse {
   provider: SamlProvider
   response: string
   /** The state of the request that the response answers, as it claims. */

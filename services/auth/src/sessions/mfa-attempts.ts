@@ -5,7 +5,7 @@ import { deleteSomeExpired, type MfaAttempts, type Reader, type Transaction } fr
 import type { Selectable } from 'kysely'
 
 /** A sign-in that waits for the second factor. The first factor was checked. */
-export type MfaAttempt = Selectable<MfaAttempts> & { method: SignInMethod }
+type MfaAttempt = Selectable<MfaAttempts> & { method: SignInMethod }
 
 const lifetimeMs = 600_000
 const maxWrongAnswers = 5

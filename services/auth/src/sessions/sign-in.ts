@@ -92,7 +92,7 @@ async function isNewDevice(trx: Transaction, userId: string, userAgent: string |
 }
 
 /** The state of a sign-in after its first factor: it has a session, or it waits for the second factor. */
-export type SignInResult =
+type SignInResult =
   | { user: UserRow; method: SignInMethod; session: StartedSession; mfa?: undefined }
   | { user: UserRow; method: SignInMethod; session?: undefined; mfa: MfaRequired }
 

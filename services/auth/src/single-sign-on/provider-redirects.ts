@@ -20,7 +20,7 @@ const audited = new Set<SignInFailureCode>([
   'sign_in_failed',
 ])
 
-export interface ProviderSignIn {
+interface ProviderSignIn {
   providerId: string
   method: SignInMethod
   origin: SignInOrigin

@@ -12,7 +12,7 @@ export type ListedChannel = Channel & { isMember: boolean } & ChannelPreferences
 /** A channel as it is in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
-export interface ChannelListing extends OrderedPageRequest {
+interface ChannelListing extends OrderedPageRequest {
   /** `joined`: only the channels of which the caller is a member. */
   scope?: 'all' | 'joined'
   members?: boolean

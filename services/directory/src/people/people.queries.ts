@@ -49,7 +49,7 @@ const sortKeyByName = (id: string) => sql`select user_name_key as key from users
 
 const peopleListing = { name: 'users', most: limits.pageSize, sortKeyOf: sortKeyByName }
 
-export interface UserSearch {
+interface UserSearch {
   q: string
   limit: number
   /** A channel whose members come first. */

@@ -373,3 +373,9 @@ test('removing a person who is not a member changes nothing', async () => {
   const response = await scim('PATCH', `/Groups/${id}`, patch(...operations))
   expect(response).toMatchObject({ status: 204, headers: { etag: meta.version } })
 })
+
+test('a new group with a member that is no id is refused with this id', async () => {
+  const response = await scim('POST', '/Groups', newGroup('Clumsy', { members: [{ value: 'nobody' }] }))
+  const body = { scimType: 'invalidValue', detail: 'members has an unknown id: nobody' }
+  expect(response).toMatchObject({ status: 400, body })
+})

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { beforeAll } from 'vitest'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-export type ScimResponse = { status: number; body: any; headers: Record<string, unknown> }
+type ScimResponse = { status: number; body: any; headers: Record<string, unknown> }
 
 /** A directory that has a token for the server of a test file. */
 export function scimClient(environment: TestEnvironment) {

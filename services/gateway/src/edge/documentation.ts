@@ -4,7 +4,7 @@ import { DescribeApi } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { type RoutedService, routedServices } from '../routing-table.ts'
 
-export interface DocumentationOptions {
+interface DocumentationOptions {
   /** Returns the OpenAPI document of the whole server. */
   describe(app: FastifyInstance): Promise<object>
 }

@@ -4,7 +4,7 @@ import { buildConnector, Client } from 'undici'
 /** A replica of an earlier version accepts no carrier. The gateway tries again after this time, because it may have been replaced. */
 const retryAfterMs = 30_000
 
-export interface CarriedConnections {
+interface CarriedConnections {
   /** Opens a connection to the replica. undici calls it. */
   connect: buildConnector.connector
   close(): void

@@ -7,7 +7,7 @@ import type { Pools, Replica } from './replica.ts'
 /** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 5_000
 
-export interface ForwardParts {
+interface ForwardParts {
   replica: Replica
   /** The connections to use. */
   pool: keyof Pools
@@ -15,7 +15,7 @@ export interface ForwardParts {
   onHead: (status: number, headers: readonly Buffer[]) => void
 }
 
-export type ForwardOutcome =
+type ForwardOutcome =
   /** The response was passed on to the client, whole or in part. */
   | { kind: 'answered' }
   /** Nothing was sent, so any request may be sent to another replica. */

@@ -11,7 +11,7 @@ const usualTimes: HealthCheckTimes = { intervalMs: 1_000, timeoutMs: 2_000 }
 /** After this number of consecutive checks without an answer a replica counts as silent. */
 const missesForSilence = 2
 
-export interface HealthCheckOptions {
+interface HealthCheckOptions {
   origin: string
   /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined

@@ -35,7 +35,7 @@ export interface Replica {
   close(): Promise<void>
 }
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   service: string
   origin: string
   /** The name that the replica's certificate must have, when the origin has only an address. */

@@ -10,7 +10,7 @@ import { noteFailures, type Subscriber } from './subscriber.ts'
 import { createSubscribers, type Subscribers } from './subscribers.ts'
 import { findChanged, releaseLease, takeLease } from './subscriptions.queries.ts'
 
-export interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
+interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
 
 const leaseMs = 8_000
 const stepMs = 1_000

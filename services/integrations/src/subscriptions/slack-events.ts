@@ -33,7 +33,7 @@ export const sourcesOf = (types: readonly string[]): Set<string> =>
   new Set(slackEventTypes.filter((type) => types.includes(type)).flatMap((type) => sources[type]))
 
 /** The field `event` of an `event_callback`. */
-export type SlackEvent = { type: SlackEventType; event_ts: string } & Record<string, unknown>
+type SlackEvent = { type: SlackEventType; event_ts: string } & Record<string, unknown>
 
 interface RecordedEvent {
   event: WireEvent

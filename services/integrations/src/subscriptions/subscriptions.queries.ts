@@ -77,7 +77,7 @@ export async function takeLease(db: Database, holder: string, leaseMs: number): 
 export const releaseLease = (db: Database, holder: string) =>
   sql`update delivery_lease set holder = null, expires_at = 0 where holder = ${holder}`.execute(db)
 
-export interface ReachedPosition {
+interface ReachedPosition {
   id: string
   generation: number
   pos: number

@@ -12,7 +12,7 @@ export interface NewReply {
 }
 
 /** What a new reply changes for somebody who follows the thread. */
-export interface FollowChange {
+interface FollowChange {
   userId: string
   unreadCount: number
   /** Of the author: whether they followed the thread before, and had no unread replies. */

@@ -11,7 +11,7 @@ export interface MessageList {
   threadId?: string
 }
 
-export interface MessagePage {
+interface MessagePage {
   /** Oldest first. */
   messages: Message[]
   hasOlder: boolean

@@ -1,7 +1,7 @@
 import { tooMany, unavailable } from '@parley/contract'
 import { createPersonCounts } from '../person-counts.ts'
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** The maximum number of searches that run at once in this process. Each one holds a connection. */
   atOnce: number
   /** The maximum number of waiting searches. */

@@ -188,7 +188,7 @@ export async function searchByIds(snapshot: Reader, search: Search, ids: readonl
   return keepMatching(messages, search)
 }
 
-export interface Portion {
+interface Portion {
   hits: Hit[]
   /** The id at which the next portion begins; null after the last portion. */
   below: string | null

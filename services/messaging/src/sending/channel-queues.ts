@@ -15,7 +15,7 @@ export interface TakenSends {
   batch: readonly Sending[]
 }
 
-export interface ChannelQueues {
+interface ChannelQueues {
   /** The number of waiting sends. Taken sends are not counted. */
   readonly size: number
   readonly hasReady: boolean

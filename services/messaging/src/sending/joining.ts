@@ -11,7 +11,7 @@ import type { Sending } from './sending.ts'
  * members, and `createJoining` makes them members before the next try. Other transactions call `joinToPost`.
  */
 
-export interface JoiningOptions {
+interface JoiningOptions {
   db: Database
   logger: Logger
   /** Epoch milliseconds. */

@@ -9,7 +9,7 @@ import type { Sending } from './sending.ts'
  * - `overtaken`: it was rolled back because another process stored the same `Idempotency-Key` meanwhile.
  * - `refused`: it was rolled back because of a value in it.
  */
-export type SendFailure = 'lost' | 'transient' | 'overtaken' | 'refused'
+type SendFailure = 'lost' | 'transient' | 'overtaken' | 'refused'
 
 export function sendFailure(error: unknown): SendFailure {
   const { code, severity } = error as { code?: string; severity?: string }

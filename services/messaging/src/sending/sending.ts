@@ -42,7 +42,7 @@ export interface Sending {
   readonly reject: (error: Error) => void
 }
 
-export type Settling = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
+type Settling = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
 
 export function toSending(request: SendRequest, settling: Settling): Sending {
   const { caller, kind, channelId, quotedMessageId, mentions, idempotency } = request

@@ -4,7 +4,7 @@ import type { OpenStreams } from '../streams/open-streams.ts'
 import type { OpenStream } from '../streams/stream.ts'
 import { findCurrent } from './consumers.queries.ts'
 
-export interface ConsumerStreamsParts {
+interface ConsumerStreamsParts {
   db: Database
   streams: OpenStreams
   logger: Logger

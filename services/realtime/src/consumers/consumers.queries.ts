@@ -2,7 +2,7 @@ import { anyOf, type Database, lockByName } from '@parley/database'
 import type { Cursor } from '@parley/events'
 import { sql } from 'kysely'
 
-export interface ConsumerKey {
+interface ConsumerKey {
   userId: string
   name: string
 }

@@ -76,7 +76,7 @@ export function traceDeliveries(deliveries: readonly Delivery[]): () => void {
   }
 }
 
-export interface WaitingParts {
+interface WaitingParts {
   db: Database
   metrics: Metrics
   /** All events up to this position were written to the live streams. */

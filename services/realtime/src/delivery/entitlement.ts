@@ -67,7 +67,7 @@ function asksFor(
   return watched.includes(channelId) || audience.mentioned.has(person.userId)
 }
 
-export interface EntitlementParts {
+interface EntitlementParts {
   db: Database
   streams: OpenStreams
   channels: KnownChannels

@@ -5,7 +5,7 @@ import type { SleepWatch } from '../streams/sleep-watch.ts'
 import { visitAudience } from './audience.ts'
 import type { Entitlement } from './entitlement.ts'
 
-export interface EphemeralParts {
+interface EphemeralParts {
   streams: OpenStreams
   entitlement: Entitlement
   sleep: Pick<SleepWatch, 'untilAwake'>

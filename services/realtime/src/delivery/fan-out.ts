@@ -7,7 +7,7 @@ import { createDeliveryMetrics, type Delivery, traceDeliveries } from './deliver
 import type { Entitlement } from './entitlement.ts'
 import { createWriteQueue } from './write-queue.ts'
 
-export interface FanOutParts {
+interface FanOutParts {
   streams: OpenStreams
   entitlement: Entitlement
   sleep: Pick<SleepWatch, 'isAwake' | 'untilAwake'>

@@ -11,7 +11,7 @@ import type { Waiting } from './delivery-metrics.ts'
 import { type Entitlement, receives } from './entitlement.ts'
 import type { FanOut } from './fan-out.ts'
 
-export interface ResumeParts {
+interface ResumeParts {
   db: Database
   feed: Feed
   fanOut: FanOut

@@ -65,7 +65,7 @@ const OpenEvents = {
 }
 type Query = Static<typeof OpenEvents.querystring>
 
-export interface StreamParts {
+interface StreamParts {
   streams: OpenStreams
   slots: StreamSlots
   channels: KnownChannels

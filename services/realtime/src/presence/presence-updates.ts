@@ -4,7 +4,7 @@ import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 
-export interface PresenceParts {
+interface PresenceParts {
   pool: DatabaseConnection['pool']
   streams: OpenStreams
   sleep: Pick<SleepWatch, 'isAwake'>

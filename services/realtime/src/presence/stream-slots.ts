@@ -4,7 +4,7 @@ import { endPresence, enterStreams, keepNode, removeDeadNodes } from '@parley/pr
 import type { Logger } from '@parley/telemetry'
 import type { OpenStreams } from '../streams/open-streams.ts'
 
-export interface StreamSlotsParts {
+interface StreamSlotsParts {
   pool: DatabaseConnection['pool']
   streams: Pick<OpenStreams, 'people'>
   maxStreamsPerUser: number

@@ -1,5 +1,5 @@
 /** The frames that all streams of a group get, numbered in their order. */
-export type SharedFrames = ReturnType<typeof createSharedFrames>
+type SharedFrames = ReturnType<typeof createSharedFrames>
 
 export function createSharedFrames() {
   let frames: Buffer[] = []

@@ -10,7 +10,7 @@ import type { SleepWatch } from './sleep-watch.ts'
 import type { EndReason, OpenSession, OpenStream, Person, StreamView } from './stream.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
 
-export interface StreamLimits {
+interface StreamLimits {
   maxStreams: number
   maxStreamsPerUser: number
   maxBufferBytes: number

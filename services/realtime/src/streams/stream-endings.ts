@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { OpenStreams } from './open-streams.ts'
 import type { OpenSession } from './stream.ts'
 
-export interface SessionWatchParts {
+interface SessionWatchParts {
   db: Database
   streams: OpenStreams
   clock: () => number

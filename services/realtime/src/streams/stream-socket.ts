@@ -16,7 +16,7 @@ export function detachSocket(socket: HttpSocket, response: ServerResponse): void
 }
 
 /** Fields that Node's HTTP server sets on a socket. None is documented, so each may be missing. */
-export interface HttpSocket extends Socket {
+interface HttpSocket extends Socket {
   parser?: { _consumed?: boolean; unconsume?(): void; remove?(): void; close?(): void } | null
   _handle?: { _consumed?: boolean } | null
 }

@@ -14,7 +14,7 @@ import { createFanOut } from '../delivery/fan-out.ts'
 import { createKnownChannels } from '../streams/known-channels.ts'
 import { createOpenStreams } from '../streams/open-streams.ts'
 
-export interface HubSample {
+interface HubSample {
   messages: number
   seconds: number
   /** Number of written frames. */

@@ -18,7 +18,7 @@ export interface Picture {
   loadPreview?: (signal: AbortSignal) => Promise<Blob>
 }
 
-export interface ImageViewerProps {
+interface ImageViewerProps {
   /** All images of the message. */
   pictures: readonly Picture[]
   /** The index of the image that is shown first. */

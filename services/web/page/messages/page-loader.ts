@@ -7,8 +7,6 @@ import { ignoreFailure, pauseAfter } from '../ui/retries.ts'
 
 export const failureText = () => t('Messages could not be loaded. Try again')
 
-export type PageLoader = ReturnType<typeof usePageLoader>
-
 /**
  * Loads the pages beside a list of messages, one at a time. After a failure, it calls `onRetry` after a pause that grows with each failure,
  * and when the connection is back.

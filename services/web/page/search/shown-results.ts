@@ -4,7 +4,7 @@ import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
 
 /** The results of one search, and how far the person has scrolled. */
-export interface ShownResults {
+interface ShownResults {
   found: Signal<readonly Message[] | undefined>
   hasMore: Signal<boolean>
   scrollTop: number

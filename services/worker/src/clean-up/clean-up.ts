@@ -18,7 +18,7 @@ import {
   deleteSubscriptionsOfRemoved,
 } from './clean-up.queries.ts'
 
-export interface CleanUpOptions {
+interface CleanUpOptions {
   db: Database
   blobs: BlobStore
   logger: Logger

@@ -19,7 +19,7 @@ import {
   updateProgress,
 } from './exports.queries.ts'
 
-export interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'> {
+interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'> {
   config: Pick<Config, 'exports'>
 }
 

@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-export interface Square {
+interface Square {
   /** In pixels. */
   side: number
   /**

@@ -7,7 +7,7 @@ import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { type Repeated, repeat } from '../repeat.ts'
 
-export interface ImageSizesOptions {
+interface ImageSizesOptions {
   db: Database
   blobs: BlobStore
   logger: Logger

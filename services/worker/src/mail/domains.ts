@@ -7,7 +7,7 @@ const askAgainMs = 500
 /** The time between two mails of a busy domain, so that they do not all try again at once. */
 const apartMs = 20
 
-export interface Domains {
+interface Domains {
   /** 0 when a mail to this address may be sent now, else the milliseconds after which to call it again. */
   waitMs(address: string): number
   /** Runs `send` and counts a mail to this address meanwhile. */

@@ -19,7 +19,7 @@ export interface MissedBy {
   messageIds: string[]
 }
 
-export interface MissedByOptions {
+interface MissedByOptions {
   period: Period
   /** Only people with a greater id. */
   after: string

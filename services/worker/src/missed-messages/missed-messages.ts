@@ -4,7 +4,7 @@ import type { Logger } from '@parley/telemetry'
 import { type Repeated, repeat } from '../repeat.ts'
 import { listMissedBy, type Period, takeProgress } from './missed-messages.queries.ts'
 
-export interface MissedMessagesOptions {
+interface MissedMessagesOptions {
   db: Database
   config: Pick<Config, 'auth' | 'email'>
   logger: Logger

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { type Repeated, repeat } from '../repeat.ts'
 
-export interface PeopleUpkeepOptions {
+interface PeopleUpkeepOptions {
   db: Database
   config: Pick<Config, 'chat'>
   logger: Logger

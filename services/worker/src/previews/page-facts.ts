@@ -2,7 +2,7 @@ import { firstCharacters } from '@parley/contract'
 import { Parser } from 'htmlparser2'
 
 /** The facts about a page from its own head. */
-export interface PageFacts {
+interface PageFacts {
   title: string | null
   description: string | null
   siteName: string | null

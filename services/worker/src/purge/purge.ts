@@ -12,7 +12,7 @@ import {
   lockDeletedChannel,
 } from './purge.queries.ts'
 
-export interface PurgeSizes {
+interface PurgeSizes {
   /** Messages in one transaction. */
   batchSize: number
   /** Transactions in one job. The number is limited, because a worker that stops waits for its jobs. */

@@ -3,7 +3,7 @@ import { listMessageIdsBelow, readChanges } from '@parley/search'
 import type { Selectable } from 'kysely'
 import { endOfIds, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
 
-export interface ProjectionSizes {
+interface ProjectionSizes {
   /** Events, or old messages, in one transaction. */
   batchSize: number
   /** Messages in a segment of the index. */

@@ -4,7 +4,7 @@ import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { nothingDone, type Projected, projectionSizes, projectNext } from './projection.ts'
 
-export interface ProjectorOptions {
+interface ProjectorOptions {
   db: Database
   logger: Logger
   metrics: Metrics

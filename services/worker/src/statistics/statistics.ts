@@ -3,7 +3,7 @@ import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { type Repeated, repeat } from '../repeat.ts'
 
-export interface StatisticsOptions {
+interface StatisticsOptions {
   db: Database
   logger: Logger
 }
