@@ -181,7 +181,7 @@ describe('the stream in Redis', () => {
   const openStream = (
     redis: ReturnType<typeof connect>,
     { epoch, pos }: Awaited<ReturnType<typeof lease>>,
-    onError: (error: unknown) => void = expect.fail,
+    onError: (error: unknown) => void = (error) => expect.fail(String(error)),
   ) =>
     openRedisStreamWriter({
       redis,
