@@ -50,6 +50,40 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
     folded: foldMessage(message),
   }))
 
+  for (const portion of portionsOf(rows)) await storeCopies(trx, portion)
+  for (const { segment, ...values } of segments.changed()) {
+    await trx
+      .insertInto('searchSegments')
+      .values({ segment, ...values })
+      .onConflict((conflict) => conflict.column('segment').doUpdateSet(values))
+      .execute()
+  }
+}
+
+interface Copy {
+  message: { id: string; channelId: string; authorId: string | null; createdAt: number }
+  segment: number
+  folded: string
+}
+
+/** About as many characters are indexed by one statement, because it ends after 30 s. */
+const portionChars = 125_000
+
+function portionsOf(copies: readonly Copy[]): Copy[][] {
+  const portions: Copy[][] = []
+  let chars = Number.POSITIVE_INFINITY
+  for (const copy of copies) {
+    if (chars >= portionChars) {
+      portions.push([])
+      chars = 0
+    }
+    portions.at(-1)!.push(copy)
+    chars += copy.folded.length
+  }
+  return portions
+}
+
+async function storeCopies(trx: Transaction, rows: readonly Copy[]): Promise<void> {
   await sql`
     insert into message_search (message_id, channel_id, author_id, created_at, segment, folded)
     select * from unnest(
@@ -60,11 +94,4 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
     trx,
   )
   await sql`select merge_search_grams()`.execute(trx)
-  for (const { segment, ...values } of segments.changed()) {
-    await trx
-      .insertInto('searchSegments')
-      .values({ segment, ...values })
-      .onConflict((conflict) => conflict.column('segment').doUpdateSet(values))
-      .execute()
-  }
 }

@@ -3,7 +3,7 @@ import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
-import { endOfIds, rereadLostMessages } from './projection.queries.ts'
+import { endOfIds, project, rereadLostMessages } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 import { startProjector } from './projector.ts'
 
@@ -289,4 +289,23 @@ test('the projector continues although PostgreSQL ends a statement for many long
   const projector = startProjector(held.deps)
   onTestFinished(() => projector.stop())
   await eventually(async () => expect(await copies()).toHaveLength(100))
+})
+
+test('very long messages of one batch are stored by several statements, because a statement ends after 30 seconds', async () => {
+  const { db, pool } = held.database
+  await pool.query(
+    `create function end_long_statement() returns trigger language plpgsql as $$ begin
+       if (select sum(length(folded)) from added) > 200000 then
+         raise 'canceling statement due to statement timeout' using errcode = 'query_canceled';
+       end if;
+       return null;
+     end $$;
+     create trigger end_long_statement after insert on message_search referencing new table as added
+       for each statement execute function end_long_statement()`,
+  )
+  onTestFinished(async () => void (await pool.query('drop function end_long_statement cascade')))
+  const ids: string[] = []
+  for (let n = 0; n < 20; n++) ids.push(await says('long '.repeat(3_200)))
+  await db.transaction().execute((trx) => project(trx, ids, sizes.segmentSize))
+  expect((await copies()).map(([id]) => id)).toEqual(ids)
 })
