@@ -47,6 +47,10 @@ export function favouritesJourneys(site: Site) {
     await row('fjord').click({ button: 'right' })
     await menu('fjord').waitFor()
     expect(await names()).toEqual(['Mark as read', 'Add to favourites', ...others])
+    const [above, below] = [(await row('fjord').boundingBox())!, (await menu('fjord').boundingBox())!]
+    const gap = below.y - above.y - above.height
+    expect(gap).toBeGreaterThanOrEqual(0)
+    expect(gap).toBeLessThan(10)
     await isAccessible(page)
     await item('Mark as read').click()
     await row('fjord').filter({ hasText: 'unread' }).waitFor({ state: 'detached' })
@@ -66,9 +70,14 @@ export function favouritesJourneys(site: Site) {
     await hasFocus(row('geyser'))
     await row('geyser').click({ button: 'right' })
     expect(await names()).toEqual(['Remove from favourites', ...others])
+    await page.keyboard.press('Escape')
     await row('fjord').click({ button: 'right' })
     await menu('fjord').waitFor()
+    await row('geyser').click({ button: 'right' })
+    await menu('geyser').waitFor()
     expect(await page.getByRole('menu').count()).toBe(1)
+    await page.keyboard.press('Escape')
+    await row('fjord').click({ button: 'right' })
     await item('Mute').click()
     await row('fjord').and(page.getByTitle('Muted')).waitFor()
 

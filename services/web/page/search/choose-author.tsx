@@ -20,7 +20,6 @@ export function ChooseAuthor({ workspace, query, people }: ChooseAuthorProps) {
   const { words, filters } = parseQuery(query)
   return (
     <>
-      <h2>{t('Whose messages do you want to find?')}</h2>
       <ul class="rows">
         {people.slice(0, maxShown).map((person) => (
           <li key={person.id} class="member-row">
@@ -28,7 +27,7 @@ export function ChooseAuthor({ workspace, query, people }: ChooseAuthorProps) {
             <a
               class="name"
               dir="auto"
-              href={searchAddress(formatQuery({ words, filters: { ...filters, from: person.userName } }))}
+              href={searchAddress(formatQuery({ words, filters: { ...filters, from: nameInSearch(person) } }))}
             >
               {person.userName}
             </a>
@@ -42,3 +41,6 @@ export function ChooseAuthor({ workspace, query, people }: ChooseAuthorProps) {
     </>
   )
 }
+
+/** A search cannot have a name with quotes, because they enclose it. */
+const nameInSearch = ({ userName, email }: User) => (/["“”„]/.test(userName) ? email : userName)

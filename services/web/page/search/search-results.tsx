@@ -72,20 +72,19 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   useHighlights(page, textOfWords(parseQuery(query).words))
 
   const isUnknown = hasUnknownOperator(query)
+  const several = failure.value instanceof SeveralPeople ? failure.value : undefined
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (
     <div class="page" ref={page}>
       <SearchFilters query={query} />
-      {failure.value !== null && (
+      {failure.value !== null && !several && (
         <p class="alert" role="alert">
           {textOf(failure.value)}
         </p>
       )}
-      {failure.value instanceof SeveralPeople && (
-        <ChooseAuthor workspace={workspace} query={query} people={failure.value.people} />
-      )}
       <section aria-label={t('Search results')} aria-busy={isBusy}>
         <div role="status">
+          {several && <h2>{several.message}</h2>}
           {found.value?.length === 0 ? (
             <Empty
               icon="search"
@@ -104,6 +103,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
             </span>
           )}
         </div>
+        {several && <ChooseAuthor workspace={workspace} query={query} people={several.people} />}
         {found.value?.map((message) => (
           <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={replace} />
         ))}

@@ -97,7 +97,7 @@ function RowMenu({ row: { link }, name, items }: RowMenuProps) {
     <div
       ref={root}
       class="row-menu"
-      style={{ left, top, width, height }}
+      style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` }}
       onFocusIn={({ target }) => {
         if (!(target as Element).closest('[role=menu]')) link.focus()
       }}
