@@ -44,6 +44,32 @@ export function questionFailureJourneys(site: Site) {
     } else await row.getByRole('button', { name: task, exact: true }).click()
   }
 
+  test('the menu of the sidebar asks before a private channel is left, and shows why that was refused', async () => {
+    const wim = await Person.signIn(site.baseUrl, 'wim@example.com')
+    const name = `walled garden ${randomUUID().slice(0, 8)}`
+    await wim.creates({ name, isPrivate: true })
+    const page = await signInUnaided('wim')
+    // The menu is in a part that is loaded after the first view.
+    await Promise.all([page.waitForResponse((response) => response.url().endsWith('/saved/ids')), page.reload()])
+    const row = page.getByRole('navigation', { name: 'Channels' }).getByRole('link', { name })
+    await row.click()
+    const held = await holdRequests(page, '**/leave', 'POST')
+    await row.click({ button: 'right' })
+    await page.getByRole('menuitem', { name: 'Leave channel' }).click()
+    const question = page.getByRole('dialog', { name: 'Leave channel' })
+    const leave = question.getByRole('button', { name: 'Leave', exact: true })
+    await leave.click()
+    await expect.poll(() => held.length).toBe(1)
+    await refused(held[0]!)
+    await question.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await leave.click()
+    await expect.poll(() => held.length).toBe(2)
+    await held[1]!.continue()
+    await question.waitFor({ state: 'detached' })
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
   test('a question waits for the response, shows why the request was refused, and can be confirmed again', async () => {
     const { page, row, question, confirm } = await openWebhooks('weathervane')
     const held = await holdRequests(page, '**/webhooks/*')

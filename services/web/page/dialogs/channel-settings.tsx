@@ -1,7 +1,8 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { channelAddress, navigateLater, openPlaceId } from '../app/address.ts'
+import { navigateLater } from '../app/address.ts'
+import { openAnother } from '../app/open-another.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -32,8 +33,8 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const params = { channelId: id }
 
   /**
-   * Waits until the person is no longer in the channel, closes the dialog and, if this channel is open, opens another one. The list of
-   * channels may still have this one, so the home page would open it again. A second press before the response has no effect.
+   * Waits until the person is no longer in the channel, and closes the dialog. If the channel is open, another one is opened. A second press
+   * before the response has no effect.
    */
   async function end(send: () => Promise<unknown>) {
     if (isEnding.current) return
@@ -45,8 +46,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       isEnding.current = false
     }
     onClose()
-    const other = workspace.placeIds().find((each) => each !== id)
-    if (openPlaceId.peek() === id) open(other === undefined ? '/' : channelAddress(other))
+    openAnother(workspace, id, open)
   }
 
   const leave = () => end(() => client.request('POST /channels/:channelId/leave', { params }))

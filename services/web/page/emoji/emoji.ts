@@ -25,6 +25,11 @@ export function loadEmoji(): Promise<void> {
   return loading
 }
 
+/** Loads the list now, if it could not be loaded before. */
+export function retryEmoji() {
+  if (failures > 0) void loadEmoji()
+}
+
 /** The emoji of a short name. Undefined for unknown names, and until the list is loaded. */
 export function emojiByName(name: string): string | undefined {
   if (!list.value) void loadEmoji()

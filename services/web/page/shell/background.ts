@@ -1,5 +1,6 @@
 import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { retryEmojiAfterOutage } from '../emoji/retry-emoji.ts'
 import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
@@ -27,6 +28,7 @@ export function startBackground(workspace: Workspace): () => void {
     showPresence,
     sendPreferences,
     repeatReads,
+    retryEmojiAfterOutage,
     typeAnywhere,
     continueLists,
     pasteRichText,

@@ -1,9 +1,10 @@
 import { type Signal, signal, useSignal } from '@preact/signals'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { channelAddress, navigateLater, openPlaceId } from '../app/address.ts'
+import { channelAddress, navigateLater } from '../app/address.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { isUnread, markAsRead } from '../app/mark-as-read.ts'
+import { openAnother } from '../app/open-another.ts'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -58,12 +59,18 @@ function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signa
   const close = () => {
     dialog.value = null
   }
-  const leave = () => leaveChannel(workspace, id)
+  async function leave() {
+    const open = navigateLater()
+    await workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
+    close()
+    openAnother(workspace, id, open)
+    if (document.activeElement === document.body) focusMain()
+  }
   const items = itemsOf(workspace, place, {
     onSettings: () => (dialog.value = 'settings'),
     onLeave: (isPrivate) => {
       if (isPrivate) dialog.value = 'leave'
-      else void leave()
+      else void attempt(leave())
     },
   })
   return (
@@ -160,13 +167,3 @@ const focusRowLater = (id: string) =>
     const row = document.querySelector<HTMLElement>(`.sidebar [role=listitem] > a[href="${channelAddress(id)}"]`)
     if (document.activeElement === document.body) row?.focus()
   })
-
-/** Leaves a channel. If it is open, another one is opened. */
-async function leaveChannel(workspace: Workspace, id: string) {
-  const open = navigateLater()
-  const request = workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
-  if (!(await attempt(request))) return
-  const other = workspace.placeIds().find((each) => each !== id)
-  if (openPlaceId.peek() === id) open(other === undefined ? '/' : channelAddress(other))
-  if (document.activeElement === document.body) focusMain()
-}
