@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
-import { retryEmoji } from './emoji.ts'
+import { retryEmoji } from '../emoji/emoji.ts'
 
 /** After an outage, loads the list of emoji at once if it could not be loaded. Returns a function that ends this. */
 export const retryEmojiAfterOutage = ({ connection }: Workspace) =>
