@@ -107,14 +107,7 @@ describe('the stream in Redis', () => {
   test('is appended to again a second after Redis has refused it, and the refusal is reported once', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0)
     onEnd(() => now.mockRestore())
-    const redis = connect()
-    await once(redis, 'ready')
-    const refusals: unknown[] = []
-    const stream = openStream(redis, await lease(), (error) => refusals.push(error))
-    await fillMemory()
-    await says('one')
-    stream.offer(1, await stepWithoutAppend())
-    await eventually(() => expect(refusals).toMatchObject([{ message: expect.stringContaining('OOM') }]))
+    const { stream, refusals } = await openRefused(1)
 
     const attempts = await countAppends()
     for (let n = 0; n < 50; n++) {
@@ -142,19 +135,24 @@ describe('the stream in Redis', () => {
     const line = `{"to":"nobody"}\t\t${'x'.repeat(1_000)}`
     for (let n = 1; n <= 100; n++) await held.raw.xadd(key, `${n}-0`, entryField, `${epoch} ${n} 1\n${line}`)
     await held.database.pool.query('update relay_lease set pos = 100, low_pos = 100')
+    const { stream } = await openRefused(101)
+    stream.trim(90)
+    await eventually(async () => expect(await held.raw.xlen(key)).toBeLessThan(20))
+    await stream.close()
+  })
+
+  /** Opens a stream whose first batch, with the event at `pos`, Redis refuses because its memory is full. */
+  async function openRefused(pos: number) {
     const redis = connect()
     await once(redis, 'ready')
     const refusals: unknown[] = []
     const stream = openStream(redis, await lease(), (error) => refusals.push(error))
     await fillMemory()
     await says('one')
-    stream.offer(101, await stepWithoutAppend())
-    await eventually(() => expect(refusals).toHaveLength(1))
-
-    stream.trim(90)
-    await eventually(async () => expect(await held.raw.xlen(key)).toBeLessThan(20))
-    await stream.close()
-  })
+    stream.offer(pos, await stepWithoutAppend())
+    await eventually(() => expect(refusals).toMatchObject([{ message: expect.stringContaining('OOM') }]))
+    return { stream, refusals }
+  }
 
   /** Lets Redis refuse everything that needs memory, until `freeMemory` or the end of the test. */
   async function fillMemory() {

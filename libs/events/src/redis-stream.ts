@@ -64,8 +64,8 @@ export function openRedisStreamWriter({
   let isAhead = false
   let closed = false
   let working: Promise<void> | undefined
-  let isRefused = false
-  let pausedUntil = 0
+  /** When Redis refused the last append. Undefined after one that it accepted. */
+  let refusedAt: number | undefined
 
   const doubt = () => {
     inDoubt = true
@@ -77,7 +77,7 @@ export function openRedisStreamWriter({
     trim(below) {
       trimBelow = below
       // A Redis whose memory is full refuses to append, and this frees memory.
-      if (isRefused && isReady(redis)) redis.xtrim(key, 'MINID', '~', below).catch(onError)
+      if (refusedAt !== undefined && isReady(redis)) redis.xtrim(key, 'MINID', '~', below).catch(onError)
     },
     get isAhead() {
       return isAhead
@@ -90,7 +90,7 @@ export function openRedisStreamWriter({
         inDoubt = true
       }
       if (closed || isAhead || working || !isReady(redis) || (queue.length === 0 && !inDoubt)) return
-      if (performance.now() < pausedUntil) return
+      if (refusedAt !== undefined && performance.now() < refusedAt + refusedPauseMs) return
       working = work().finally(() => {
         working = undefined
       })
@@ -108,13 +108,12 @@ export function openRedisStreamWriter({
         if (inDoubt) await repair()
         else if (!(await append(queue.shift()!))) inDoubt = true
       }
-      isRefused = false
+      refusedAt = undefined
     } catch (error) {
       inDoubt = true
       if (!isReady(redis)) return
-      if (!isRefused) onError(error)
-      isRefused = true
-      pausedUntil = performance.now() + refusedPauseMs
+      if (refusedAt === undefined) onError(error)
+      refusedAt = performance.now()
     }
   }
 

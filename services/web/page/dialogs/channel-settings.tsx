@@ -1,8 +1,7 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { navigateLater } from '../app/address.ts'
-import { openAnother } from '../app/open-another.ts'
+import { openAnotherAfter } from '../app/open-another.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -39,14 +38,11 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   async function end(send: () => Promise<unknown>) {
     if (isEnding.current) return
     isEnding.current = true
-    const open = navigateLater()
     try {
-      await send()
+      await openAnotherAfter(workspace, id, { send, onEnded: onClose })
     } finally {
       isEnding.current = false
     }
-    onClose()
-    openAnother(workspace, id, open)
   }
 
   const leave = () => end(() => client.request('POST /channels/:channelId/leave', { params }))

@@ -6,7 +6,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { spellingsOf } from '../emoji/spellings.ts'
 import { t } from '../texts/texts.ts'
-import { copy } from '../ui/copy.ts'
+import { copy, copyLink } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
@@ -51,7 +51,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
     ...(isMine ? [{ name: t('Edit'), onChoose: props.onEdit }] : []),
     ...(onMarkUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onMarkUnread(message) }] : []),
     ...(content === '' ? [] : [{ name: t('Copy text'), onChoose: () => void copyText(message) }]),
-    { name: t('Copy link'), onChoose: () => void copyLink(message) },
+    { name: t('Copy link'), onChoose: () => void copyLink(messageAddress(channelId, id, message.threadId)) },
     {
       key: 'saved',
       name: isSaved ? t('Remove from saved') : t('Save message'),
@@ -119,8 +119,4 @@ async function announce<Response>(text: string, change: Promise<Response>) {
 
 async function copyText({ content }: Message) {
   if (await copy(content)) showNotice(t('Text copied'))
-}
-
-async function copyLink({ channelId, id, threadId }: Message) {
-  if (await copy(new URL(messageAddress(channelId, id, threadId), location.href).href)) showNotice(t('Link copied'))
 }

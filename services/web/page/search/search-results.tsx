@@ -60,8 +60,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   }
 
   async function showMore() {
-    const { signal } = new AbortController()
-    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id, signal }))
+    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id }))
     if (next) addPage(next)
   }
 

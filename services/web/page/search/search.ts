@@ -1,4 +1,4 @@
-import { RequestFailed, requestForPlace } from '@parley/client'
+import { isConversationId, RequestFailed, requestForPlace } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { findPerson } from '../app/find-person.ts'
 import { findNamed } from '../app/names.ts'
@@ -10,7 +10,7 @@ export const pageSize = 30
 
 interface PageOptions {
   before?: string | undefined
-  signal: AbortSignal
+  signal?: AbortSignal
 }
 
 /** Fetches one page of results, newest first, or with `before` the page after that message. @throws RequestFailed with a sentence. */
@@ -30,11 +30,11 @@ export async function search(workspace: Workspace, text: string, page: PageOptio
     q,
     ...period,
     ...(author && { authorId: author.id }),
-    ...place?.filter,
+    ...(place && (isConversationId(place.id) ? { conversationId: place.id } : { channelId: place.id })),
     ...(before !== undefined && { before }),
     limit: pageSize,
   }
-  const { messages } = await workspace.client.request('GET /search/messages', { query, signal })
+  const { messages } = await workspace.client.request('GET /search/messages', { query, ...(signal && { signal }) })
   return messages
 }
 
@@ -51,18 +51,9 @@ async function findPlace(workspace: Workspace, { in: name }: SearchQuery['filter
   const query = { q: name, members: 'false', limit: 50 } as const
   const { channels } = await workspace.client.request('GET /channels', { query })
   const places = [
-    ...[...workspace.channels.peek(), ...channels].map(({ id, name, lastSeq }) => ({
-      id,
-      name,
-      lastSeq,
-      filter: { channelId: id },
-    })),
-    ...workspace.conversations().map(({ id, otherUser, lastSeq }) => ({
-      id,
-      name: otherUser.userName,
-      lastSeq,
-      filter: { conversationId: id },
-    })),
+    ...workspace.channels.peek(),
+    ...channels,
+    ...workspace.conversations().map(({ id, otherUser, lastSeq }) => ({ id, name: otherUser.userName, lastSeq })),
   ]
   const found = findNamed(places, name, (place) => place.name)
   if (!found) throw new RequestFailed(400, t('No channel is called {name}', { name }))
@@ -77,7 +68,8 @@ async function listMessages(
   { before, signal }: PageOptions,
 ): Promise<Message[]> {
   const fetchPage = async (query: { limit: number; before?: string; aroundSeq?: number }) =>
-    (await requestForPlace(client, 'GET /channels/:channelId/messages', id, { query, signal })).messages
+    (await requestForPlace(client, 'GET /channels/:channelId/messages', id, { query, ...(signal && { signal }) }))
+      .messages
   const end = before ?? (to === undefined ? undefined : await findFirstAfter(to))
   const messages = await fetchPage({ limit: pageSize, ...(end !== undefined && { before: end }) })
   return messages.filter(({ createdAt }) => createdAt >= from).reverse()

@@ -1,19 +1,18 @@
 import { type Signal, signal, useSignal } from '@preact/signals'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { channelAddress, navigateLater } from '../app/address.ts'
+import { channelAddress } from '../app/address.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { isUnread, markAsRead } from '../app/mark-as-read.ts'
-import { openAnother } from '../app/open-another.ts'
+import { openAnotherAfter } from '../app/open-another.ts'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { LeavePrivate } from '../dialogs/leave-private.tsx'
 import { t } from '../texts/texts.ts'
-import { copy } from '../ui/copy.ts'
+import { copyLink } from '../ui/copy.ts'
 import { focusMain } from '../ui/focus.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { showNotice } from '../ui/notice.ts'
 import { attempt } from '../ui/problems.ts'
 import { setPreferences } from './place-preferences.ts'
 
@@ -60,10 +59,8 @@ function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signa
     dialog.value = null
   }
   async function leave() {
-    const open = navigateLater()
-    await workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
-    close()
-    openAnother(workspace, id, open)
+    const send = () => workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
+    await openAnotherAfter(workspace, id, { send, onEnded: close })
     if (document.activeElement === document.body) focusMain()
   }
   const items = itemsOf(workspace, place, {
@@ -142,7 +139,7 @@ function itemsOf(workspace: Workspace, place: Place, { onSettings, onLeave }: Di
           },
         ]
       : []),
-    { name: t('Copy link'), onChoose: () => void copyLink(id) },
+    { name: t('Copy link'), onChoose: () => void copyLink(channelAddress(id)) },
     ...(channel ? [{ name: t('Channel settings'), onChoose: onSettings }] : []),
     ...(channel?.isMember
       ? [
@@ -155,10 +152,6 @@ function itemsOf(workspace: Workspace, place: Place, { onSettings, onLeave }: Di
         ]
       : []),
   ]
-}
-
-async function copyLink(id: string) {
-  if (await copy(new URL(channelAddress(id), location.href).href)) showNotice(t('Link copied'))
 }
 
 /** The row moves to another section, where it is another element. */

@@ -1,3 +1,5 @@
+import { t } from '../texts/texts.ts'
+import { showNotice } from './notice.ts'
 import { showProblem } from './problems.ts'
 
 /** Copies a text to the clipboard. When the browser does not allow it, shows the text and returns false. */
@@ -10,4 +12,9 @@ export async function copy(text: string): Promise<boolean> {
     showProblem(text)
     return false
   }
+}
+
+/** Copies the link to a page of this server, given its address without the origin. */
+export async function copyLink(address: string) {
+  if (await copy(new URL(address, location.href).href)) showNotice(t('Link copied'))
 }
