@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { CDPSession } from 'playwright-core'
 import type { Row } from './report.ts'
-import { ask, openAs, openTab } from './web-pages.ts'
+import { ask, openAs, openChannel, openTab } from './web-pages.ts'
 import { ms, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
@@ -23,8 +23,7 @@ export async function measureHeap(stage: WebStage): Promise<Row> {
   const { context, page, session } = await openAs(browser, baseUrl, reader)
   // This measures memory, not time, so the processor need not be slow.
   await session.send('Emulation.setCPUThrottlingRate', { rate: 1 })
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   const others = await ask<string[]>(
     page,
     `[...document.querySelectorAll('nav a[href^="/c/"]')].map(({ pathname }) => pathname.slice(3)).filter((id) => !id.includes('dm'))`,
@@ -100,8 +99,7 @@ const watchedMs = 1_200
 export async function measureHostile(stage: WebStage): Promise<Row> {
   const { browser, baseUrl, channelId, plain, post, reader, server } = stage
   const { context, page } = await openAs(browser, baseUrl, reader)
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   const { page: other } = await openTab(context)
   await other.goto(`${plain.url}/?last=50`)
   const [ours, theirs]: Record<string, number>[] = [{}, {}]

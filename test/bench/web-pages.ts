@@ -30,6 +30,13 @@ export async function openTab(context: BrowserContext): Promise<Omit<Opened, 'co
   return { page, session }
 }
 
+/** Opens a channel, and waits for its messages and its link in the sidebar, which may appear after them. */
+export async function openChannel(page: Page, baseUrl: string, channelId: string): Promise<void> {
+  await page.goto(`${baseUrl}/c/${channelId}`)
+  await page.getByRole('article').first().waitFor()
+  await page.locator('nav a[aria-current="page"]').waitFor()
+}
+
 /** Code for the page is passed as text, because the TypeScript configuration of this project has no browser types. */
 export const ask = <T>(page: Page, expression: string) => page.evaluate<T>(expression)
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Row } from './report.ts'
 import { percentile } from './statistics.ts'
-import { ask, type Opened, openAs, openTab } from './web-pages.ts'
+import { ask, type Opened, openAs, openChannel, openTab } from './web-pages.ts'
 import { ms, sorted, times, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
@@ -17,8 +17,7 @@ const looksEvery = 25
  */
 export async function measureWheel({ baseUrl, channelId, plain, history }: WebStage, opened: Opened): Promise<Row> {
   const { page, context } = opened
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   const ours = await wheelUp(page)
   const tab = await openTab(context)
   await tab.page.goto(plain.url)
@@ -82,8 +81,7 @@ export async function measureDrift(stage: WebStage): Promise<Row> {
     said.push({ id: message.id, isLong: false })
   }
   const { context, page } = await openAs(browser, baseUrl, reader)
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   await page.mouse.move(700, 400)
   const drifts: number[] = []
   for (let step = 0; step < steps; step++) {

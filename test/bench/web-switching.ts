@@ -1,13 +1,12 @@
 import type { Row } from './report.ts'
 import { percentile } from './statistics.ts'
-import { ask, type Opened, openTab } from './web-pages.ts'
+import { ask, type Opened, openChannel, openTab } from './web-pages.ts'
 import { ms, sorted, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
 /** Measures switches between two channels, from the click to the paint of the other channel's messages. */
 export async function measureSwitches({ baseUrl, channelId, post, server }: WebStage, { page }: Opened): Promise<Row> {
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   const other = await ask<string>(
     page,
     `[...document.querySelectorAll('nav a[href^="/c/"]:not([aria-current])')][0].pathname.slice(3)`,
@@ -57,8 +56,7 @@ export async function measureTabs({ baseUrl, channelId }: WebStage, { context }:
   for (let n = 0; n < tabs; n++) {
     const { page } = await openTab(context)
     page.on('request', (sent) => requests.push(new URL(sent.url()).pathname))
-    await page.goto(`${baseUrl}/c/${channelId}`)
-    await page.getByRole('article').first().waitFor()
+    await openChannel(page, baseUrl, channelId)
   }
   const of = (path: string) => requests.filter((each) => each === path).length
   const counted = { '/events': of('/events'), '/channels': of('/channels'), '/conversations': of('/conversations') }

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { startChromium } from '../web/chromium.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
-import { ask, type Opened, openAs, openTab } from './web-pages.ts'
+import { ask, type Opened, openAs, openChannel, openTab } from './web-pages.ts'
 import { ms, p95, p99, times, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
@@ -23,8 +23,7 @@ export async function measureTyping(scene: Scene, stage: WebStage): Promise<Row>
     (started) => started.close(),
   )
   const { context, page } = await openAs(browser, baseUrl, reader)
-  await page.goto(`${baseUrl}/c/${channelId}`)
-  await page.getByRole('article').first().waitFor()
+  await openChannel(page, baseUrl, channelId)
   const content = (n: number) => `${n} while somebody types`
   const ours = await measureKeys(page, (n) =>
     post(`/channels/${channelId}/messages`, { content: content(n) }, server.clients[1 + (n % 8)]!.token),
@@ -69,7 +68,8 @@ async function measureKeys(page: Page, speak: (n: number) => Promise<unknown>): 
 
 /** Measures the time from the answer of a POST to the pixels on the page of somebody who looks at the channel. */
 export async function measurePixels(stage: WebStage, { page }: Opened): Promise<Row> {
-  const { channelId, post, server } = stage
+  const { baseUrl, channelId, post, server } = stage
+  await openChannel(page, baseUrl, channelId)
   const delays: number[] = []
   for (let n = 0; n < shownMessages; n++) {
     const content = `pixels ${n} ${Date.now()}`

@@ -62,10 +62,12 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         data-muted={isMuted || undefined}
         title={isMuted ? t('Muted') : undefined}
       >
-        {place.kind === 'channel' ? (
-          <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
-        ) : (
+        {place.kind === 'direct' ? (
           <AvatarWithPresence workspace={workspace} person={place.conversation.otherUser} />
+        ) : place.channel.isPrivate ? (
+          <Icon name="lock" />
+        ) : (
+          <span class="hash" />
         )}
         <span class="name" dir="auto">
           {nameOfPlace(place)}
