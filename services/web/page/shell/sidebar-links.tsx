@@ -67,7 +67,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         ) : place.channel.isPrivate ? (
           <Icon name="lock" />
         ) : (
-          <span class="hash" />
+          <span class="hash" aria-hidden="true" />
         )}
         <span class="name" dir="auto">
           {nameOfPlace(place)}
