@@ -66,6 +66,8 @@ export function backJourneys(site: Site) {
   test('it skips what was closed by other means or by a reload, and "Forward" opens the channel again', async () => {
     const { page, from, to } = await arrive('odin')
     await openAbove(page, () => act(page, 'at high water', 'Delete'))
+    // The menu has one layer too, so the number of layers does not say that the dialog has opened.
+    await dialog(page, 'Delete message').waitFor()
     await page.keyboard.press('Escape')
     await dialog(page, 'Delete message').waitFor({ state: 'detached' })
     await press(page, 'Navigation')
