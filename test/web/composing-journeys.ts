@@ -1,4 +1,4 @@
-import type { Page, Route } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
@@ -154,6 +154,36 @@ export function composingJourneys(site: Site) {
     for (const route of held) await route.continue()
     await expect.poll(async () => (await names())[0]).toBe('@quills 3')
     await marked.filter({ hasText: '@quills 2' }).waitFor()
+  })
+
+  test('suggested people are first those who have written last in the thread or in the channel', async () => {
+    const crew: Person[] = []
+    for (const name of ['yara', 'xenia', 'wanda']) crew.push(await Person.signIn(site.baseUrl, `${name}@example.com`))
+    const [yara, xenia, wanda] = crew as [Person, Person, Person]
+    const channel = await yara.creates({ name: 'watch list' })
+    const parent = await xenia.says('who has the first watch?', channel)
+    await wanda.says('not me.', channel)
+    await yara.says('nor me.', channel)
+    const page = await signIn('viktor', `/c/${channel.id}`)
+    await say(page, 'watch list', 'I could.')
+    const names = () => page.getByRole('option').locator('span[dir=auto]:not(.quiet)').allTextContents()
+    const suggestedIn = async (box: Locator) => {
+      await box.fill('@')
+      await page.getByRole('option', { name: '@xenia' }).waitFor()
+      return names()
+    }
+    const box = composer(page, 'watch list')
+    await expect.poll(async () => (await suggestedIn(box)).slice(0, 3)).toEqual(['@yara', '@wanda', '@xenia'])
+    await xenia.says('then it is settled.', channel)
+    await article(page, 'then it is settled.').waitFor()
+    await expect.poll(async () => (await suggestedIn(box)).slice(0, 3)).toEqual(['@xenia', '@yara', '@wanda'])
+
+    await wanda.post(`/messages/${parent.id}/thread`, { content: 'the second one is mine.' })
+    await act(page, 'who has the first watch?', 'Reply in thread')
+    const thread = page.getByRole('complementary', { name: 'Thread' })
+    await thread.getByRole('article').filter({ hasText: 'the second one' }).waitFor()
+    const reply = thread.getByRole('textbox', { name: 'Reply' })
+    await expect.poll(async () => (await suggestedIn(reply)).slice(0, 3)).toEqual(['@wanda', '@xenia', '@yara'])
   })
 
   test('a chosen suggestion and a chosen emoji can be undone', async () => {

@@ -31,6 +31,33 @@ export function editingJourneys(site: Site) {
     await article(oda, 'never mind').waitFor({ state: 'detached' })
   })
 
+  test('the text of an edit is not lost when an admin deletes the message meanwhile', async () => {
+    const kaja = await signIn('kaja')
+    await createChannel(kaja, 'torn page')
+    await say(kaja, 'torn page', 'first words')
+    await isStored(kaja, 'first words')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { messages } = (await admin.get(`/channels/${channelIdOf(kaja)}/messages`)).body
+    await composer(kaja, 'torn page').press('ArrowUp')
+    await kaja.getByRole('textbox', { name: 'Edit message' }).fill('better words')
+    await admin.delete(`/messages/${messages.at(-1).id}`)
+    await kaja.getByRole('alert').filter({ hasText: 'was deleted. You had written: better words' }).waitFor()
+    await article(kaja, 'first words').waitFor({ state: 'detached' })
+
+    await say(kaja, 'torn page', 'second words')
+    await isStored(kaja, 'second words')
+    await composer(kaja, 'torn page').press('ArrowUp')
+    await kaja.getByRole('textbox', { name: 'Edit message' }).fill('')
+    await kaja.keyboard.press('Enter')
+    await kaja
+      .getByRole('dialog', { name: 'Delete message' })
+      .getByRole('button', { name: 'Delete', exact: true })
+      .click()
+    await article(kaja, 'second words').waitFor({ state: 'detached' })
+    await kaja.getByRole('status').filter({ hasText: 'Message deleted' }).waitFor({ state: 'detached' })
+    expect(await kaja.getByRole('alert').count()).toBe(1)
+  })
+
   test('ArrowUp edits the newest own message, also when it is far above', async () => {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     const channel = await eve.creates({ name: 'long watch' })

@@ -164,6 +164,23 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(new Set(edges).size).toBe(1)
   })
 
+  test('beside a thread, a narrow window shows the whole name of the channel', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const channel = await rae.creates({ name: 'lighthouse keepers', topic: 'Who keeps which lighthouse' })
+    const parent = await rae.says('who is on the island?', channel)
+    const viewport = { width: 1024, height: 768 }
+    const page = await signIn('rae', `/c/${channel.id}/t/${parent.id}`, { viewport })
+    await page.getByRole('complementary', { name: 'Thread' }).getByRole('article').first().waitFor()
+    const heading = page.getByRole('heading', { level: 1, name: 'lighthouse keepers' })
+    // The buttons are loaded after the first view.
+    await page.getByRole('button', { name: 'Mute' }).waitFor()
+    expect(await heading.evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0)
+    const members = page.getByRole('button', { name: '1 member' })
+    expect(await members.isVisible()).toBe(false)
+    await page.setViewportSize({ ...viewport, width: 1280 })
+    await members.waitFor()
+  })
+
   test('with a font of twice the size, everything in the head, the text box and the menu of a phone is in sight', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const channel = await rae.creates({ name: 'headlands' })

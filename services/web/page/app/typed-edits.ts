@@ -1,6 +1,9 @@
 import type { WireEvent } from '@parley/contract'
 import { untracked } from '@preact/signals'
+import { t } from '../texts/texts.ts'
+import { showProblem } from '../ui/problems.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
+import type { Deletions } from './deletions.ts'
 import { createStoredMap } from './stored-map.ts'
 
 /** A text that the person has typed to replace the text of a message, and has not saved. */
@@ -12,16 +15,21 @@ export interface TypedEdit {
 }
 
 /** The edits that are not saved, by the id of the message. They are stored like drafts. */
-export function createTypedEdits(userId: string) {
+export function createTypedEdits(userId: string, { hidden }: Pick<Deletions, 'hidden'>) {
   const edits = createStoredMap('edited', userId, isTypedEdit)
+  const textOf = (messageId: string) => untracked(edits.all).get(messageId)?.text
   return {
     ...edits,
     apply({ type, payload }: WireEvent) {
-      if (type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE' || type === 'DELETE_THREAD_REPLY')
-        edits.set(payload.id, undefined)
+      if (type !== 'DELETE_MESSAGE' && type !== 'DELETE_DM_MESSAGE' && type !== 'DELETE_THREAD_REPLY') return
+      const text = textOf(payload.id)
+      // Somebody else has deleted the message, or the person in another tab. The text can still be copied.
+      if (text && !hidden.peek().has(payload.id))
+        showProblem(t('The message that you were editing was deleted. You had written: {text}', { text }))
+      edits.set(payload.id, undefined)
     },
     /** The text that was typed instead of a message. The component that reads it does not render again when it changes. */
-    textOf: (messageId: string) => untracked(edits.all).get(messageId)?.text,
+    textOf,
     /**
      * The ids of the messages whose editing was interrupted by a reload, another sign-in or the loss of the channel. When such a message is
      * shown, `useEditing` opens its editor by itself and removes the id.

@@ -49,7 +49,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const readSender = createReadSender(client, myId)
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
-  const edits = createTypedEdits(myId)
+  const edits = createTypedEdits(myId, deletions)
   const ephemeral = createEphemeralMessages()
   const commands = createCommands(client, ephemeral.receive)
   const groups = createGroups(client, () => engine.me().role === 'guest')

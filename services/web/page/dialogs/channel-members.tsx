@@ -1,5 +1,6 @@
-import type { KnownChannel } from '@parley/client'
+import { type KnownChannel, RequestFailed } from '@parley/client'
 import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
 import { MemberList } from './member-list.tsx'
 
 interface ChannelMembersProps {
@@ -18,6 +19,13 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
   const change = (body: { addMembers: string[] } | { removeMembers: string[] }) =>
     client.request('PUT /channels/:channelId', { params, body })
 
+  /** @throws RequestFailed also when the person stays a member, because then pressing the button would seem to do nothing. */
+  async function remove(userId: string) {
+    const { channel: changed } = await change({ removeMembers: [userId] })
+    if (changed.members.includes(userId))
+      throw new RequestFailed(400, t('This person stays a member as long as they are in a group of the channel.'))
+  }
+
   return (
     <MemberList
       workspace={workspace}
@@ -25,7 +33,7 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
       fetchPage={(query) => client.request('GET /channels/:channelId/members', { params, query })}
       {...(mayChange && {
         onAdd: (userId) => change({ addMembers: [userId] }),
-        onRemove: (userId) => change({ removeMembers: [userId] }),
+        onRemove: remove,
       })}
       keptId={createdBy}
     />

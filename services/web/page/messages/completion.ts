@@ -1,5 +1,5 @@
 import { isConversationId } from '@parley/client'
-import type { Group } from '@parley/contract'
+import type { Group, User } from '@parley/contract'
 import { foldName } from '../app/names.ts'
 import { type HintedPerson, hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -24,24 +24,45 @@ const maxOptions = 8
 /** The number of people and channels to fetch. Those whose name begins with the text may not be the first ones. */
 const maxFound = 4 * maxOptions
 
+/** Where a person types. `threadId` is set in a thread. */
+export interface TypingPlace {
+  channelId: string
+  threadId: string | undefined
+}
+
 /** The options that are known without a request. */
-export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>, workspace: Workspace): Option[] {
+export function knownOptions(
+  { sign, typed }: Pick<TypedWord, 'sign' | 'typed'>,
+  workspace: Workspace,
+  place: TypingPlace,
+): Option[] {
   if (sign === ':') return emojiOptions(typed)
   if (sign === '/') return commandOptions(typed, workspace)
   if (sign === '#') return firstMatches(workspace.channels.value.map(channelOption), typed)
   void workspace.groups.load()
   const groups = workspace.groups.all().map(groupOption)
-  return firstMatches([...workspace.users.value.map(personOption), ...groups, ...everybody(workspace)], typed)
+  const people = lastWritersFirst(workspace, place).map(personOption)
+  return firstMatches([...people, ...groups, ...everybody(workspace)], typed)
+}
+
+/** The known people. First those who have written last in the thread, then those in the channel. The person who types comes last. */
+function lastWritersFirst(workspace: Workspace, { channelId, threadId }: TypingPlace): User[] {
+  const replies = threadId === undefined ? [] : workspace.timeline(channelId, { parentId: threadId }).messages
+  const messages = [...(workspace.timeline(channelId).messages ?? []), ...(replies ?? [])]
+  const writers = new Map(messages.map(({ author }, index) => [author.id, index]))
+  const rankOf = ({ id }: User) => (id === workspace.myId ? -2 : (writers.get(id) ?? -1))
+  return workspace.users.value.toSorted((one, other) => rankOf(other) - rankOf(one))
 }
 
 /** The options from the server. */
 export async function findOptions(
   { sign, typed }: TypedWord,
   workspace: Workspace,
-  channelId: string,
+  place: TypingPlace,
   signal: AbortSignal,
 ): Promise<Option[]> {
   const { client } = workspace
+  const { channelId } = place
   if (sign === ':') {
     await loadEmoji()
     return emojiOptions(typed)
@@ -53,7 +74,7 @@ export async function findOptions(
   if (typed === '') {
     // Immediately after the start no people are loaded yet.
     if (sign === '@') await workspace.loadMe()
-    return knownOptions({ sign, typed }, workspace)
+    return knownOptions({ sign, typed }, workspace, place)
   }
   if (sign === '#') {
     const query = { q: typed, members: 'false', limit: maxFound } as const

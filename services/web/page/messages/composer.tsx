@@ -42,7 +42,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const draft = useDraft(props, box, fitHeight)
   const sendTyping = useTypingNotice(workspace, channelId)
   const isInThread = threadId !== undefined
-  const suggestions = useSuggestions(box, { workspace, channelId, hasCommands: !isInThread })
+  const suggestions = useSuggestions(box, workspace, { channelId, threadId })
   const sending = useSending(props, box, draft, setText)
 
   useEffect(() => {

@@ -6,7 +6,7 @@ import { t } from '../texts/texts.ts'
 import { whenIdle } from '../ui/idle.ts'
 import { scrollToOption } from '../ui/scroll-to-option.ts'
 import { Avatar } from './avatar.tsx'
-import type { Option } from './completion.ts'
+import type { Option, TypingPlace } from './completion.ts'
 import { replaceText } from './formatting.tsx'
 import { renderStatusEmoji } from './status-emoji.tsx'
 import { type TypedWord, wordBefore } from './typed-word.ts'
@@ -14,13 +14,6 @@ import { type TypedWord, wordBefore } from './typed-word.ts'
 interface Suggested {
   word: TypedWord
   options: readonly Option[]
-}
-
-interface SuggestionsOptions {
-  workspace: Workspace
-  channelId: string
-  /** Whether commands can be typed in this text box. */
-  hasCommands: boolean
 }
 
 const requestAfterMs = 100
@@ -37,10 +30,7 @@ async function loadCompletion() {
  * Suggestions for the word before the caret of a text box. The keys are those of a combobox: the arrows move, Enter or Tab chooses, Escape
  * closes. Known options are shown immediately, and those from the server a moment later.
  */
-export function useSuggestions(
-  box: RefObject<HTMLTextAreaElement | null>,
-  { workspace, channelId, hasCommands }: SuggestionsOptions,
-) {
+export function useSuggestions(box: RefObject<HTMLTextAreaElement | null>, workspace: Workspace, place: TypingPlace) {
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)
   const request = useRef<AbortController | undefined>(undefined)
@@ -65,9 +55,10 @@ export function useSuggestions(
     close()
     const { value, selectionStart, selectionEnd } = box.current!
     const word = selectionStart === selectionEnd ? wordBefore(value, selectionStart) : null
-    if (!word || (word.sign === '/' && !hasCommands)) return
+    // Commands cannot be typed in a thread.
+    if (!word || (word.sign === '/' && place.threadId !== undefined)) return
     chosen.value = 0
-    show(word, completion?.knownOptions(word, workspace) ?? [])
+    show(word, completion?.knownOptions(word, workspace, place) ?? [])
     const controller = new AbortController()
     request.current = controller
     setTimeout(() => {
@@ -81,10 +72,10 @@ export function useSuggestions(
   async function showFound(word: TypedWord, signal: AbortSignal) {
     const { findOptions, joinOptions, knownOptions } = await loadCompletion()
     if (signal.aborted) return
-    const known = knownOptions(word, workspace)
+    const known = knownOptions(word, workspace, place)
     // They are shown already, unless the code has just been loaded.
     show(word, known)
-    const found = await findOptions(word, workspace, channelId, signal)
+    const found = await findOptions(word, workspace, place, signal)
     if (!signal.aborted) show(word, joinOptions(word, known, found))
   }
 
