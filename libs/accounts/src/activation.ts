@@ -1,5 +1,5 @@
 import { audienceOfPerson } from '@parley/access'
-import { invalid } from '@parley/contract'
+import { notFound } from '@parley/contract'
 import {
   audit,
   type Reader,
@@ -21,12 +21,12 @@ const theServer = 'server'
 /**
  * Deactivates a person and records UPDATE_USER. With the commit their tokens stop working and their streams end. They
  * keep name, role, memberships and messages. Idempotent.
- * @throws ApiError 400 when there is no such person or they are the last admin.
+ * @throws ApiError 404 when there is no such person, 400 when they are the last admin.
  */
 export async function deactivateUser(trx: Transaction, userId: string, actor: Actor): Promise<UserRow> {
   const people = await lockAdminsAnd(trx, userId)
   const user = people.get(userId)
-  if (!user) throw invalid('There is no such user')
+  if (!user) throw notFound('user')
   if (user.deactivatedAt !== null) return user
   if (user.isAdmin) refuseLastAdmin(people, userId)
   await deactivate(trx, user, actor)
@@ -35,11 +35,11 @@ export async function deactivateUser(trx: Transaction, userId: string, actor: Ac
 
 /**
  * Lets a deactivated person sign in again and records UPDATE_USER. A guest whose time is over becomes a guest without a
- * time limit. Idempotent. @throws ApiError 400 when there is no such person.
+ * time limit. Idempotent. @throws ApiError 404 when there is no such person.
  */
 export async function activateUser(trx: Transaction, userId: string, { actorId, ip, now }: Actor): Promise<UserRow> {
   const user = (await lockAdminsAnd(trx, userId)).get(userId)
-  if (!user) throw invalid('There is no such user')
+  if (!user) throw notFound('user')
   const isOver = user.guestExpiresAt !== null && user.guestExpiresAt <= now
   if (user.deactivatedAt === null && !isOver) return user
 

@@ -83,7 +83,12 @@ describe('PUT /users/:id/active', () => {
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
     expect(await setActive(ada, false)).toMatchObject({ status: 400 })
     expect(await setActive(ada, false, cat)).toMatchObject({ status: 403 })
-    expect(await ada.put('/users/unknown/active', { isActive: false })).toMatchObject({ status: 400 })
+    for (const isActive of [false, true]) {
+      expect(await ada.put('/users/unknown/active', { isActive })).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      })
+    }
     expect(await ada.put(`/users/${ann.id}/active`, {})).toMatchObject({ status: 400 })
     await setActive(eve, false)
     expect(await ada.put(`/users/${ada.id}/role`, { role: 'member' })).toMatchObject({

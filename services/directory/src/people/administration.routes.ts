@@ -93,7 +93,7 @@ const SetActive = {
     'and are left out of searches for people. The last admin and oneself cannot be deactivated (400).',
   params: UserParams,
   body: Type.Object({ isActive: Type.Boolean() }),
-  response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },
+  response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403, 404) },
 }
 
 const RemoveUser = {
