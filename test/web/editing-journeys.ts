@@ -39,9 +39,11 @@ export function editingJourneys(site: Site) {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const { messages } = (await admin.get(`/channels/${channelIdOf(kaja)}/messages`)).body
     await composer(kaja, 'torn page').press('ArrowUp')
-    await kaja.getByRole('textbox', { name: 'Edit message' }).fill('better words')
+    await kaja.getByRole('textbox', { name: 'Edit message' }).fill(`better words${'!'.repeat(9_000)}`)
     await admin.delete(`/messages/${messages.at(-1).id}`)
-    await kaja.getByRole('alert').filter({ hasText: 'was deleted. You had written: better words' }).waitFor()
+    const alert = kaja.getByRole('alert').filter({ hasText: 'was deleted. You had written: better words' })
+    await alert.waitFor()
+    expect((await alert.boundingBox())!.height).toBeLessThan(kaja.viewportSize()!.height / 2)
     await article(kaja, 'first words').waitFor({ state: 'detached' })
 
     await say(kaja, 'torn page', 'second words')
