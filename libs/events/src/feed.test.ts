@@ -1,5 +1,6 @@
 import { redisNames } from '@parley/redis'
-import { describe, expect, test } from 'vitest'
+import { createLogger } from '@parley/telemetry'
+import { describe, expect, test, vi } from 'vitest'
 import { encodeBatch } from './batch.ts'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { createWaker } from './index.ts'
@@ -44,6 +45,21 @@ describe('a feed', () => {
     await says('after')
     await eventually(() => expect(listener.names()).toEqual(['after']))
     expect(await listener.read(0, 10)).toMatchObject([{ pos: 1 }, { pos: 2 }])
+  })
+
+  test('logs once that PostgreSQL is away, however often it tries again, and continues afterwards', async () => {
+    const lines: string[] = []
+    const logger = createLogger({ service: 'test', level: 'warn', destination: { write: (line) => lines.push(line) } })
+    relay()
+    const listener = await feed({ logger })
+    const refusal = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    const query = vi.spyOn(held.database.as('realtime').pool, 'query').mockImplementation(() => Promise.reject(refusal))
+    onEnd(() => query.mockRestore())
+    await eventually(() => expect(query.mock.calls.length).toBeGreaterThan(3))
+    query.mockRestore()
+    await says('afterwards')
+    await eventually(() => expect(listener.names()).toEqual(['afterwards']))
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the feed cannot continue, it will try again'])
   })
 
   test('waits with the next events until the previous ones are handled', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
-import { type Logger, label, type Metrics, metric } from '@parley/telemetry'
+import { createFailureLog, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import { decodeBatch, type PositionedEvent, readHeader } from './batch.ts'
 import type { Cursor } from './cursor.ts'
 import { createWindow, type Reading, readEvents } from './event-sources.ts'
@@ -57,6 +57,7 @@ export function createFeed(options: FeedOptions): Feed {
   const window = createWindow(memoryEvents, memoryBytes)
   const news = createSignal()
   const closing = new AbortController()
+  const failures = createFailureLog(logger, 'the feed cannot continue, it will try again')
   const arrivals: string[] = []
   let arrivedChars = 0
   let mustCheck = false
@@ -89,9 +90,10 @@ export function createFeed(options: FeedOptions): Feed {
       try {
         for (let text = next(); text !== undefined; text = next()) await receive(text)
         if (mustCheck) await compareWithPostgres()
+        failures.succeeded()
         if (arrivals.length === 0) await news.wait(checkMs)
       } catch (err) {
-        logger.warn({ err }, 'the feed cannot continue, it will try again')
+        failures.failed(err)
         check()
         await delay(200, undefined, { signal: closing.signal }).catch(() => {})
       }

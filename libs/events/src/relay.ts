@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '@parley/config'
 import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
-import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { createFailureLog, type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import { type Batch, traceBatch } from './batch.ts'
 import { findRotationOverdue, type RotationHook, startHousekeeping, type Windows, windowMs } from './housekeeping.ts'
@@ -52,6 +52,7 @@ export function createRelay(options: RelayOptions): Relay {
   const names = redisNames(settings)
   const signal = createSignal()
   const stopping = new AbortController()
+  const failures = createFailureLog(logger, 'the relay cannot work')
   let isLeader = false
   let end = async () => {}
 
@@ -59,6 +60,7 @@ export function createRelay(options: RelayOptions): Relay {
     while (!stopping.signal.aborted) {
       try {
         const term = await acquireLease(pool, holder)
+        failures.succeeded()
         if (term) {
           isLeader = true
           const { token, epoch, pos } = term
@@ -68,7 +70,7 @@ export function createRelay(options: RelayOptions): Relay {
           if (!stopping.signal.aborted) logger.warn({ token: term.token }, 'no longer leads the relay')
         }
       } catch (err) {
-        if (!stopping.signal.aborted) logger.warn({ err }, 'the relay cannot work')
+        if (!stopping.signal.aborted) failures.failed(err)
       }
       isLeader = false
       // Hints do not shorten this pause. Otherwise candidates would ask for the lease hundreds of times a second.

@@ -3,7 +3,7 @@ import type { JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
 import { createSignal } from '@parley/events'
 import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/redis'
-import type { Logger, Metrics } from '@parley/telemetry'
+import { createFailureLog, type FailureLog, type Logger, type Metrics } from '@parley/telemetry'
 import { claimJobs, unclaimJobs } from './jobs.queries.ts'
 import { type JobQueue, openQueue, type QueueOptions } from './queue.ts'
 
@@ -69,7 +69,7 @@ export function createWorker(options: WorkerOptions): JobWorker {
     }
   }
 
-  const feeder = startFeeder({ feed, onError: (err) => logger.warn({ err }, 'jobs could not be enqueued') })
+  const feeder = startFeeder({ feed, failures: createFailureLog(logger, 'jobs could not be enqueued') })
   const hints = connectRedis({ settings, name: 'parley-jobs-hints', logger })
   followChannel({ redis: hints, channel: wake, logger, onMessage: feeder.wake })
 
@@ -95,7 +95,7 @@ interface Feeder {
 interface FeederOptions {
   /** Adds one batch of jobs to the queues. Returns the number of jobs. */
   feed(): Promise<number>
-  onError(error: unknown): void
+  failures: FailureLog
 }
 
 const pollMs = 1_000
@@ -103,16 +103,18 @@ const pollMs = 1_000
 const pauseMs = 250
 
 /** Feeds the queues: at once while there are more jobs, soon after a hint, and every second without one. */
-function startFeeder({ feed, onError }: FeederOptions): Feeder {
+function startFeeder({ feed, failures }: FeederOptions): Feeder {
   const signal = createSignal()
   const stopping = new AbortController()
 
   async function run() {
     while (!stopping.signal.aborted) {
       try {
-        if ((await feed()) > 0) continue
+        const count = await feed()
+        failures.succeeded()
+        if (count > 0) continue
       } catch (error) {
-        onError(error)
+        failures.failed(error)
       }
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       if (!stopping.signal.aborted) await signal.wait(pollMs)

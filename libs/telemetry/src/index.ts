@@ -1,3 +1,4 @@
+export { createFailureLog, type FailureLog } from './failure-log.ts'
 export type {
   BoundCounter,
   Counter,

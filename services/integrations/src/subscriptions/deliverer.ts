@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSignal, findNewestPosition, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
+import { createFailureLog } from '@parley/telemetry'
 import { createLogReading, type LogReading } from './log-reading.ts'
 import { createProgress } from './progress.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
@@ -30,15 +31,17 @@ export function createDeliverer(options: DelivererOptions) {
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   const stopping = new AbortController()
   const wakeUp = createSignal()
+  const failures = createFailureLog(logger, 'delivering events to subscriptions failed; it will be tried again')
   let running: Promise<void> | undefined
 
   async function competeForLease() {
     while (!stopping.signal.aborted) {
       try {
-        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp })
+        const hasLease = await takeLease(db, holder, leaseMs)
+        failures.succeeded()
+        if (hasLease) await lead(options, { holder, stopping, wakeUp })
       } catch (err) {
-        if (!stopping.signal.aborted)
-          logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
+        if (!stopping.signal.aborted) failures.failed(err)
       }
       await delay(stepMs, undefined, { signal: stopping.signal }).catch(() => {})
     }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '@parley/database'
-import type { Logger } from '@parley/telemetry'
+import { createFailureLog, type Logger } from '@parley/telemetry'
 import { type CommittedMessage, personJson } from './new-message.ts'
 import { sendFailure, sendInHalves } from './send-failure.ts'
 import { rejectLate, settleSends, type Unanswered } from './send-outcomes.ts'
@@ -20,6 +20,7 @@ export interface BatchOptions {
 export async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[]): Promise<Unanswered[]> {
   const { pool, logger, clock, onStored } = options
   const unanswered: Unanswered[] = []
+  const failures = createFailureLog(logger, 'the outcome of a shared send is still unknown')
   let unknown = batch
   for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
     unknown = unknown.filter((sending) => !rejectLate(sending, clock()))
@@ -43,7 +44,7 @@ export async function resolveLostAnswer(options: BatchOptions, batch: readonly S
         const others = await sendInHalves(unknown, { failure, error }, (half) => resolveLostAnswer(options, half))
         return unanswered.concat(others)
       }
-      logger.warn({ err: error, sends: unknown.length }, 'the outcome of a shared send is still unknown')
+      failures.failed(error)
     }
     await delay(pause)
   }

@@ -1,6 +1,6 @@
 import type { Connection as DatabaseConnection } from '@parley/database'
 import { findPresenceChanges, type PresenceChange } from '@parley/presence'
-import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { createFailureLog, type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 
@@ -37,14 +37,14 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
   let running: Promise<void> | undefined
   let sentAt = performance.now()
   let headOfLastRound = 0
-  let isFailing = false
+  const failures = createFailureLog(logger, 'presence cannot be read')
 
   async function runRound() {
     try {
       const { changes, next } = await findPresenceChanges(pool, since)
       log.add(changes)
       since = next
-      isFailing = false
+      failures.succeeded()
       if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
       const waitedMs = performance.now() - sentAt
@@ -54,8 +54,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       sentAt = performance.now()
       headOfLastRound = log.head
     } catch (err) {
-      if (!isFailing) logger.warn({ err }, 'presence cannot be read')
-      isFailing = true
+      failures.failed(err)
     }
   }
 

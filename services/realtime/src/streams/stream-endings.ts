@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { anyOf, type Database, isActive, isUnset } from '@parley/database'
-import type { Logger } from '@parley/telemetry'
+import { createFailureLog, type Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import type { OpenStreams } from './open-streams.ts'
 import type { OpenSession } from './stream.ts'
@@ -23,7 +23,7 @@ const overlapMs = 60_000
 export function createSessionWatch({ db, streams, clock, logger }: SessionWatchParts) {
   let timer: NodeJS.Timeout | undefined
   let checkedAt = clock()
-  let isFailing = false
+  const failures = createFailureLog(logger, 'ended sessions cannot be read')
   let isChecking = false
 
   async function check() {
@@ -47,10 +47,9 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
       await endEnded(checkedAt - overlapMs)
       await endExpired(now)
       checkedAt = Math.max(checkedAt, now)
-      isFailing = false
+      failures.succeeded()
     } catch (error) {
-      if (!isFailing) logger.warn({ err: error }, 'ended sessions cannot be read')
-      isFailing = true
+      failures.failed(error)
       throw error
     }
   }

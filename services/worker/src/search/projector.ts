@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, isDatabaseUnavailable } from '@parley/database'
-import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { createFailureLog, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { nothingDone, type Projected, projectionSizes, projectNext } from './projection.ts'
 
@@ -56,6 +56,7 @@ export function nextBatchSize(size: number, spentMs: number, done: Pick<Projecte
  */
 export function startProjector({ db, logger, metrics }: ProjectorOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
+  const failures = createFailureLog(logger, 'search could not be brought up to date, will try again')
   const endLag = metrics.gauge(metric.searchLag, async () => (await findLag(db)).seconds)
   const endRebuilding = metrics.gauge(metric.searchRebuilding, async () => ((await findLag(db)).rebuilding ? 1 : 0))
 
@@ -80,10 +81,11 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
   /** Undefined after a failure. */
   async function step(batchSize: number): Promise<Projected | undefined> {
     try {
-      return (await isBehind(db)) ? await projectNext(db, { ...projectionSizes, batchSize }) : nothingDone
+      const done = (await isBehind(db)) ? await projectNext(db, { ...projectionSizes, batchSize }) : nothingDone
+      failures.succeeded()
+      return done
     } catch (err) {
-      if (isDatabaseUnavailable(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
-      else logger.error({ err }, 'search could not be brought up to date, will try again')
+      failures.failed(err, isDatabaseUnavailable(err) ? 'warn' : 'error')
       return undefined
     }
   }

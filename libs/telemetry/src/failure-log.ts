@@ -1,0 +1,29 @@
+import type { Logger } from './logger.ts'
+
+export interface FailureLog {
+  failed(error: unknown, level?: 'warn' | 'error'): void
+  succeeded(): void
+}
+
+/**
+ * Logs the failures of work that is tried again until it succeeds: the first failure, and each one with another cause than the one
+ * before. So an outage of hours adds a few lines to the log.
+ */
+export function createFailureLog(logger: Logger, message: string): FailureLog {
+  let lastCause: string | undefined
+  return {
+    failed(error, level = 'warn') {
+      const cause = causeOf(error)
+      if (cause !== lastCause) logger[level]({ err: error }, message)
+      lastCause = cause
+    },
+    succeeded() {
+      lastCause = undefined
+    },
+  }
+}
+
+const causeOf = (error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code ?? message
+}
