@@ -235,6 +235,8 @@ export function composingJourneys(site: Site) {
     expect(await box.inputValue()).toBe('abc')
     await act(uma, 'click me', 'Reply in thread')
     const thread = uma.getByRole('complementary', { name: 'Thread' })
+    // An empty list gives the focus to the text box, if nothing else has it.
+    await thread.getByText('No replies yet').waitFor()
     await thread.getByRole('article').first().focus()
     await uma.keyboard.type('here')
     expect(await thread.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('here')
