@@ -181,6 +181,27 @@ describeSite('the layout of the web client', {}, (site) => {
     await members.waitFor()
   })
 
+  test('a tooltip has the whole name and topic when they are cut', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const topic = 'Which ships have passed, and '.repeat(8)
+    const channel = await rae.creates({ name: 'm'.repeat(80), topic })
+    await rae.creates({ name: 'short one' })
+    const page = await signIn('rae', `/c/${channel.id}`)
+    const link = (name: string) => page.getByRole('link', { name }).locator('.name')
+    const titleAfterHover = async (text: Locator) => {
+      await page.mouse.move(0, 0)
+      await text.hover()
+      return text.getAttribute('title')
+    }
+    // The code is loaded after the first view.
+    await expect.poll(() => titleAfterHover(link(channel.name))).toBe(channel.name)
+    expect(await titleAfterHover(page.locator('.topic'))).toBe(topic.trim())
+    expect(await titleAfterHover(page.getByRole('heading', { level: 1 }))).toBe(channel.name)
+    expect(await titleAfterHover(link('short one'))).toBe(null)
+    await page.getByRole('link', { name: 'short one' }).click()
+    expect(await titleAfterHover(page.getByRole('heading', { level: 1, name: 'short one' }))).toBe(null)
+  })
+
   test('with a font of twice the size, everything in the head, the text box and the menu of a phone is in sight', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const channel = await rae.creates({ name: 'headlands' })
@@ -614,7 +635,7 @@ describeSite('the layout of the web client', {}, (site) => {
 
   test('the name of a channel makes the text box no higher, and stays within a search result', async () => {
     const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
-    const long = await kim.creates({ name: 'l'.repeat(80) })
+    const long = await kim.creates({ name: 'm'.repeat(80) })
     const short = await kim.creates({ name: 'short' })
     for (const channel of [long, short]) await kim.says('a needle', channel)
     const page = await signIn('kim', `/c/${short.id}`, narrowest)

@@ -56,7 +56,7 @@ async function findPlace(workspace: Workspace, { in: name }: SearchQuery['filter
     ...workspace.conversations().map(({ id, otherUser, lastSeq }) => ({ id, name: otherUser.userName, lastSeq })),
   ]
   const found = findNamed(places, name, (place) => place.name)
-  if (!found) throw new RequestFailed(400, t('No channel is called {name}', { name }))
+  if (!found) throw new RequestFailed(400, t('No channel or conversation is called {name}', { name }))
   return found
 }
 

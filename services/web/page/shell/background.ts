@@ -7,6 +7,7 @@ import { pasteRichText } from '../paste/rich-text.ts'
 import { watchSaved } from '../saved/watch-saved.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { closeByBack } from './close-by-back.ts'
+import { showCutTexts } from './cut-texts.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
 import { openPlaceMenus } from './place-menu.tsx'
@@ -34,6 +35,7 @@ export function startBackground(workspace: Workspace): () => void {
     pasteRichText,
     openPeople,
     openPlaceMenus,
+    showCutTexts,
     closeByBack,
     cacheParts,
   ]
