@@ -184,7 +184,7 @@ describeSite('the layout of the web client', {}, (site) => {
   test('a tooltip has the whole name and topic when they are cut', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const topic = 'Which ships have passed, and '.repeat(8)
-    const channel = await rae.creates({ name: 'm'.repeat(80), topic })
+    const channel = await rae.creates({ name: 'w'.repeat(80), topic })
     await rae.creates({ name: 'short one' })
     const page = await signIn('rae', `/c/${channel.id}`)
     const link = (name: string) => page.getByRole('link', { name }).locator('.name')
