@@ -635,7 +635,7 @@ describeSite('the layout of the web client', {}, (site) => {
 
   test('the name of a channel makes the text box no higher, and stays within a search result', async () => {
     const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
-    const long = await kim.creates({ name: 'm'.repeat(80) })
+    const long = await kim.creates({ name: 'l'.repeat(80) })
     const short = await kim.creates({ name: 'short' })
     for (const channel of [long, short]) await kim.says('a needle', channel)
     const page = await signIn('kim', `/c/${short.id}`, narrowest)
