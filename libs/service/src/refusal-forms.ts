@@ -105,8 +105,9 @@ export const slackForm: RefusalForm = (refusal) => {
 }
 
 function slackErrorCodeOf(refusal: ApiError): string {
-  const { status } = refusal
+  const { status, code } = refusal
   if (refusal instanceof UnreadableBody) return refusal.reason === 'not JSON' ? 'invalid_json' : 'invalid_post_type'
+  if (code === 'mfa_enrolment_required') return 'two_factor_setup_required'
   return slackErrorCodes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_arguments')
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
+import { enrolmentRequired } from '@parley/contract'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { scimForm, scimRefusal, slackForm, slackRefusal, webhookForm, webhookRefusal } from './refusal-forms.ts'
@@ -46,6 +47,12 @@ test.each([
     expect(refused).toMatchObject([{ code, route: '/' }])
   },
 )
+
+test('Slack’s form has Slack’s code for a person who must set up a second factor first', () => {
+  const { status, body } = slackForm(enrolmentRequired(), 'a request')
+  expect(status).toBe(200)
+  expect(JSON.parse(body)).toEqual({ ok: false, error: 'two_factor_setup_required' })
+})
 
 test('the rest of a refused body is dropped, and the connection of a large one is closed', () => {
   const request = Object.assign(new PassThrough(), { complete: false })
