@@ -85,7 +85,7 @@ export async function prepareWebStage(scene: Scene, stores: Stores): Promise<Web
   }
 }
 
-/** Written into the tables exactly as Parley would, unless an earlier run has done so. */
+/** Writes the history into the tables exactly as Parley would, unless an earlier run has done so. */
 async function seedHistory(
   { database: { pool } }: Stores,
   { clients, channelId }: LargeServer,

@@ -70,7 +70,7 @@ function copy(
   }
 }
 
-/** The environment of a step, without that of vitest. */
+/** Runs the command of a step, without the environment variables of vitest. */
 async function runStep(command: string, cwd: string) {
   if (/(^|[\s=])\/\w/.test(command)) throw new Error(`this step reaches outside of its folder: ${command}`)
   const { HOME, PATH } = process.env

@@ -37,7 +37,7 @@ export class ComposeUp {
     await Promise.all(withoutProfile.map((name) => this.#up(name)))
   }
 
-  /** Of PostgreSQL and Redis; the containers are the engine's to end. */
+  /** Stops PostgreSQL and Redis. The engine ends the containers. */
   async stop(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.stop()))
   }
@@ -54,13 +54,13 @@ export class ComposeUp {
   optionsOf(name: string): RunOptions {
     const { entrypoint, command = [], environment = {}, volumes = [], user } = composition.services[name]!
     const [reader = 'none'] = volumes.flatMap((volume) => /^secrets-(\w+):\/run\/secrets\b/.exec(volume)?.[1] ?? [])
-    const here = (text: string) =>
+    const onLoopback = (text: string) =>
       text.replace(/^http:\/\/(\w+):3000$/, (url, other) => (this.#ports.has(other) ? this.urlOf(other) : url))
     return {
       entrypoint,
       command: name === 'setup' ? [...command, ...this.#addresses()] : command,
       environment: {
-        ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, here(value)])),
+        ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, onLoopback(value)])),
         HOST: '127.0.0.1',
         PORT: String(this.#ports.get(name) ?? 0),
         PARLEY_METRICS_PORT: '0',
@@ -74,6 +74,7 @@ export class ComposeUp {
     }
   }
 
+  /** Brings up a service after those on which it depends, each of them once. */
   #up(name: string): Promise<void> {
     const others = Object.keys(composition.services[name]!.depends_on ?? {})
     const up =

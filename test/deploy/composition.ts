@@ -25,15 +25,15 @@ interface Composition {
 
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
 
-/** A compose file without variables in the environment: variables have their defaults, and anchors are merged. */
-const compose = (written: string) =>
+/** Parses a compose file as Docker does when no variable is set: each has its default. Anchors are merged. */
+const parseComposition = (written: string) =>
   parse(written.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), { merge: true }) as Composition
 
 export const text = read('docker-compose.yml')
-export const composition = compose(text)
+export const composition = parseComposition(text)
 
 /** The content of `docker-compose.key-pairs.yml`. */
-export const keyPairs = compose(read('docker-compose.key-pairs.yml'))
+export const keyPairs = parseComposition(read('docker-compose.key-pairs.yml'))
 
 /** The services that `docker compose up` starts. */
 export const withoutProfile = Object.entries(composition.services)

@@ -12,7 +12,7 @@ const reserved = 3
 describe.skipIf(whyNotRendered)(`connections of a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
   test('all pods at their maximum, in the middle of a rollout, stay below the number in docs/database.md', async () => {
     for (const [name, documents] of Object.entries({ production, evaluation })) {
-      const connections = await most(documents)
+      const connections = await connectionsOf(documents)
       expect(connections + ofCommands + reserved, name).toBeLessThanOrEqual(demanded(name))
     }
   })
@@ -25,8 +25,9 @@ describe.skipIf(whyNotRendered)(`connections of a cluster${whyNotRendered ? ` ($
       ]),
     )
     expect([...rows.keys()].sort()).toEqual(users(production))
-    for (const [name, figures] of rows) expect([name, ...figures]).toEqual([name, ...(await partOf(production, name))])
-    expect(docs).toContain(`These are ${await most(production)} connections, and ${ofCommands} more for`)
+    for (const [name, figures] of rows)
+      expect([name, ...figures]).toEqual([name, ...(await figuresOf(production, name))])
+    expect(docs).toContain(`These are ${await connectionsOf(production)} connections, and ${ofCommands} more for`)
   })
 
   test('the PostgreSQL of the evaluation overlay allows the number in docs/database.md', () => {
@@ -43,7 +44,7 @@ const users = (documents: Manifest[]) =>
   services.filter((name) => secretSources(documents, name).some(({ name }) => name.startsWith('parley-database-')))
 
 /** The size of the pool, the maximum of pods, the pods during a rollout, and the connections of all these pods. */
-async function partOf(documents: Manifest[], name: string): Promise<[number, number, number, number]> {
+async function figuresOf(documents: Manifest[], name: string): Promise<[number, number, number, number]> {
   const { database } = await configurationOf(documents, name)
   const { maxReplicas } = named(documents, 'HorizontalPodAutoscaler', name)!.spec
   const { maxSurge } = named(documents, 'Deployment', name)!.spec.strategy.rollingUpdate
@@ -52,7 +53,8 @@ async function partOf(documents: Manifest[], name: string): Promise<[number, num
   return [database.poolSize, maxReplicas, pods, pods * (database.poolSize + forExport)]
 }
 
-async function most(documents: Manifest[]): Promise<number> {
-  const parts = await Promise.all(users(documents).map((name) => partOf(documents, name)))
-  return parts.reduce((sum, [, , , connections]) => sum + connections, 0)
+/** The connections of all services when all pods are at their maximum, in the middle of a rollout. */
+async function connectionsOf(documents: Manifest[]): Promise<number> {
+  const figures = await Promise.all(users(documents).map((name) => figuresOf(documents, name)))
+  return figures.reduce((sum, [, , , connections]) => sum + connections, 0)
 }

@@ -154,11 +154,12 @@ export function createOpenChannels({
     await fetchWithEvents(
       async () => {
         following ??= watching.follow(channel.channelId).catch((error) => {
-          // The request is sent again when the person was added to the channel meanwhile.
+          // `fetchWithEvents` tries again when the person was added to the channel meanwhile.
           following = undefined
           throw error
         })
-        return (await Promise.all([requests.fetchMissing(channel), following]))[0]
+        const [fetched] = await Promise.all([requests.fetchMissing(channel), following])
+        return fetched
       },
       () => channel.version + watching.followed(),
       (fetched, since) => merge(channel, fetched, since),

@@ -88,6 +88,7 @@ async function searchProjection(run: SearchRun, channel: ChannelRow | undefined)
   }
   await requireTime()
   if (channel && channel.lastSeq <= smallChannel) {
+    // `lastSeq` does not count replies, and they are searched too. So this finds everything unless there are more replies than messages.
     const all = await searchNewest(snapshot, search, 2 * smallChannel)
     if (isEnough(all)) return all.hits
   }

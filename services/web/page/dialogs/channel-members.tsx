@@ -19,7 +19,7 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
   const change = (body: { addMembers: string[] } | { removeMembers: string[] }) =>
     client.request('PUT /channels/:channelId', { params, body })
 
-  /** @throws RequestFailed also when the person stays a member, because then pressing the button would seem to do nothing. */
+  /** @throws RequestFailed also when the person stays a member, because otherwise the button would seem to do nothing. */
   async function remove(userId: string) {
     const { channel: changed } = await change({ removeMembers: [userId] })
     if (changed.members.includes(userId))

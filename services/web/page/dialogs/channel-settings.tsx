@@ -32,8 +32,8 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const params = { channelId: id }
 
   /**
-   * Waits until the person is no longer in the channel, and closes the dialog. If the channel is open, another one is opened. A second press
-   * before the response has no effect.
+   * Waits until the person is no longer in the channel, and closes the dialog. If the channel is open, another one is opened. A second
+   * request is not sent before the response: the button is busy until then, but the person may close the confirmation and open it again.
    */
   async function end(send: () => Promise<unknown>) {
     if (isEnding.current) return

@@ -49,8 +49,9 @@ export function knownOptions(
 function lastWritersFirst(workspace: Workspace, { channelId, threadId }: TypingPlace): User[] {
   const replies = threadId === undefined ? [] : workspace.timeline(channelId, { parentId: threadId }).messages
   const messages = [...(workspace.timeline(channelId).messages ?? []), ...(replies ?? [])]
-  const writers = new Map(messages.map(({ author }, index) => [author.id, index]))
-  const rankOf = ({ id }: User) => (id === workspace.myId ? -2 : (writers.get(id) ?? -1))
+  // The last message of each author counts. Replies come after all messages of the channel.
+  const lastIndexes = new Map(messages.map(({ author }, index) => [author.id, index]))
+  const rankOf = ({ id }: User) => (id === workspace.myId ? -2 : (lastIndexes.get(id) ?? -1))
   return workspace.users.value.toSorted((one, other) => rankOf(other) - rankOf(one))
 }
 

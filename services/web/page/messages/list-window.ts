@@ -1,5 +1,6 @@
 import type { Signal } from '@preact/signals'
 import { type Align, createListAnchor, type ListAnchorOptions } from './list-anchor.ts'
+import { createRenderedRows, type Run } from './rendered-rows.ts'
 import { createRowLayout } from './row-layout.ts'
 import { createScrollSpeed } from './scroll-speed.ts'
 
@@ -9,12 +10,6 @@ export interface KnownHeights {
   rows: Map<string, number>
   /** The height of the viewport. */
   viewport: number
-}
-
-/** Rows from `from` up to `to`, which is not one of them. */
-interface Run {
-  from: number
-  to: number
 }
 
 interface ListWindowOptions<Row> extends ListAnchorOptions<Row> {
@@ -39,19 +34,14 @@ const minScrollPx = 0.5
 const browserErrorPx = 1
 
 /**
- * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
- * the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll. Safari before 27 has no scroll anchoring, so
- * this function does it there.
+ * The logic of a windowed list. It keeps the visible rows at their position, and lets `rendered-rows.ts` choose other rows to render when
+ * the position changes. In Chromium and Firefox the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll.
+ * Safari before 27 has no scroll anchoring, so this function does it there.
  */
 export function createListWindow<Row extends { key: string }>(options: ListWindowOptions<Row>) {
   const { heights, isScrollingFast } = options
   const browserAnchors = CSS.supports('overflow-anchor', 'auto')
   let rows: readonly Row[] = []
-  const layout = createRowLayout(heights.rows, options.estimate)
-  /** The rows in the viewport and in the buffers above and below it. */
-  let near: Run = { from: 0, to: 0 }
-  /** The rows that are in the document. */
-  let rendered: readonly Run[] = []
   let height = heights.viewport
   let width = 0
   let bufferPx = 0
@@ -67,8 +57,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let isLeftToBrowser = false
 
   const scroller = () => content?.parentElement ?? null
+  /** Null also while the list is hidden. */
+  const visibleScroller = () => (scroller()?.clientHeight ? scroller() : null)
   const currentTop = (): number => scroller()?.scrollTop ?? anchor.endTop()
-  const anchor = createListAnchor(layout, { height: () => height, scrollTop: currentTop }, options)
+  const viewport = { height: () => height, bufferPx: () => bufferPx, scrollTop: currentTop }
+  const layout = createRowLayout(heights.rows, options.estimate)
+  const rendered = createRenderedRows(layout, viewport)
+  const anchor = createListAnchor(layout, viewport, options)
 
   /** While the person scrolls fast, no further rows are rendered. */
   const speed = createScrollSpeed(isScrollingFast, () => {
@@ -76,25 +71,16 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     options.onMoved()
   })
 
-  const rowsAround = (top: number): Run => ({
-    from: layout.indexAt(top - bufferPx),
-    to: rows.length === 0 ? 0 : layout.indexAt(top + height + bufferPx) + 1,
-  })
-
-  /** Renders other rows when less than half of a buffer above or below the viewport is rendered. */
   function renderIfNeeded(top: number) {
-    const isRendered =
-      layout.top(near.from) <= Math.max(0, top - bufferPx / 2) &&
-      layout.top(near.to) >= Math.min(layout.total(), top + height + bufferPx / 2)
-    if (isRendered) return
-    near = rowsAround(top)
+    if (rendered.isEnough(top)) return
+    rendered.moveTo(top)
     options.onRender()
   }
 
   /** Measures the viewport and the rendered rows. Returns whether the height of a row has changed. */
   function measure(): boolean {
-    const element = scroller()
-    if (!element || element.clientHeight === 0) return false
+    const element = visibleScroller()
+    if (!element) return false
     height = element.clientHeight
     heights.viewport = height
     const measuredAboveAnchor = keysMeasuredAboveAnchor()
@@ -104,7 +90,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       width = element.clientWidth
     }
     let firstChanged = Infinity
-    measureRows(content!, rendered, (index, rowHeight) => {
+    measureRows(content!, rendered.runs(), (index, rowHeight) => {
       const { key } = rows[index]!
       const changedPx = Math.abs(layout.height(index) - rowHeight)
       if (changedPx > minChangePx) {
@@ -135,8 +121,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
    * too when a row grows, and that is not a scroll of the person.
    */
   function updateAnchorAfterScroll() {
-    const element = scroller()
-    if (!element || element.clientHeight === 0 || Number.isNaN(lastTop)) return
+    const element = visibleScroller()
+    if (!element || Number.isNaN(lastTop)) return
     const top = element.scrollTop
     const px = top - anchor.top()
     // The person has not scrolled when the anchor is still at its position, or when the browser has anchored the row at the upper edge.
@@ -150,8 +136,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
   /** Moves the anchor back to its position, unless the browser does it, and renders the visible rows. */
   function restorePosition({ isForced = anchor.isForced() } = {}) {
-    const element = scroller()
-    if (!element || element.clientHeight === 0) return
+    const element = visibleScroller()
+    if (!element) return
     const now = element.scrollTop
     const top = anchor.top()
     // The browser does not keep the position at the very top, nor where no row is rendered. Otherwise it keeps the position of the row at
@@ -179,26 +165,17 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       }
       if (newest === rows && buffer === bufferPx) return
       bufferPx = buffer
-      const { from, to } = near
-      const first = rows[from]
       if (newest !== rows) {
         anchor.replace(newest)
         rows = newest
         layout.setRows(rows)
       }
-      const stays = isScrollingFast.value && first ? layout.indexOf(first.key) : -1
-      near = stays < 0 ? rowsAround(anchor.top()) : { from: stays, to: Math.min(stays + to - from, rows.length) }
+      const stays = isScrollingFast.value && rendered.stay()
+      if (!stays) rendered.moveTo(anchor.top())
     },
 
-    /** The runs of rows to render, in order, and the heights of the gaps before, between and after them. */
-    plan(keptIndexes: readonly number[]): { runs: readonly Run[]; gaps: number[] } {
-      const isApart = (index: number) => index >= 0 && index < rows.length && (index < near.from || index >= near.to)
-      const apart = [...new Set(keptIndexes)].filter(isApart).map((from) => ({ from, to: from + 1 }))
-      rendered = [near, ...apart].sort((one, next) => one.from - next.from)
-      const ends = [0, ...rendered.map((run) => layout.top(run.to))]
-      const begins = [...rendered.map((run) => layout.top(run.from)), layout.total()]
-      return { runs: rendered, gaps: begins.map((begin, index) => begin - ends[index]!) }
-    },
+    /** The rows to render. */
+    plan: rendered.plan,
 
     /** Call it after each render, before the browser paints. */
     afterRender(element: HTMLElement) {

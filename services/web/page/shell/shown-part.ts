@@ -14,9 +14,9 @@ export function useShownPart(workspace: Workspace, id: string, messageId: string
   const seq = targetSeq ?? unreadSeq.value
   /** The number of times that the person has chosen the part. */
   const choices = useRef(0)
-  const choose = (chosen?: number) => {
+  const choose = (firstUnreadSeq?: number) => {
     choices.current++
-    unreadSeq.value = chosen
+    unreadSeq.value = firstUnreadSeq
   }
   useEffect(() => choose(), [messageId])
 
@@ -31,11 +31,12 @@ export function useShownPart(workspace: Workspace, id: string, messageId: string
       choose()
       if (messageId !== undefined) navigate(channelAddress(id))
     }),
-    openUnread(first: number) {
+    /** Fetches the messages around the first unread one, and shows them. */
+    openUnread(firstUnreadSeq: number) {
       const choice = ++choices.current
-      const opened = workspace.openAround(id, { seq: first }).then(() => {
+      const opened = workspace.openAround(id, { seq: firstUnreadSeq }).then(() => {
         // The person may have chosen another part meanwhile.
-        if (choice === choices.current) choose(first)
+        if (choice === choices.current) choose(firstUnreadSeq)
       })
       void attempt(opened)
     },
