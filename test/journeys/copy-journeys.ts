@@ -50,6 +50,21 @@ export function copyJourneys(server: TestServer) {
     expect(contents(second)?.slice(0, 3)).toEqual(['before 1', 'before 2', 'before 3'])
     expect(second.engine.hasOlder(channel.id)).toBe(false)
   })
+
+  test('a client that looks at a channel gets its messages again when the person lost it and is added again', async () => {
+    const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
+    const channel = await ann.creates({ name: server.unique('lost'), isPrivate: true, members: [bob.id] })
+    await ann.says('before', channel)
+    const { engine } = await openClient(server, bob, storeInMemory())
+    const contents = () => engine.messages(channel.id)?.map(({ content }) => content)
+    await engine.openMessages(channel.id)
+    expect(contents()).toEqual(['before'])
+    await ann.put(`/channels/${channel.id}`, { removeMembers: [bob.id] })
+    await expect.poll(() => engine.channel(channel.id) === undefined && engine.isSettled).toBe(true)
+    await ann.says('meanwhile', channel)
+    await ann.put(`/channels/${channel.id}`, { addMembers: [bob.id] })
+    await expect.poll(contents).toEqual(['before', 'meanwhile'])
+  })
 }
 
 /** A client with `scope=joined`. `test/client` tests it in detail. */

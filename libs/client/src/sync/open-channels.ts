@@ -113,11 +113,11 @@ export function createOpenChannels({
 
   /**
    * Fetches all data of the channel again. Events that come meanwhile are applied. A channel that nobody looks at is dropped instead, and
-   * is fetched when somebody opens it.
+   * is fetched when somebody opens it. One that the server refuses stays open, because the person may read it again later.
    */
   function reload(channel: ChannelMessages) {
     channel.clear()
-    if (inView.has(channel.channelId)) load(channel).catch(() => endWatching(channel.channelId))
+    if (inView.has(channel.channelId)) load(channel).catch(() => watching.refused(channel.channelId))
     else drop(channel.channelId)
   }
 

@@ -43,6 +43,10 @@ export function createWatching({ client, scope, lists, listLoader, watch }: Watc
     },
     /** Increases when the stream follows more channels. Data that was fetched before may be outdated. */
     followed: () => followed,
+    /** Call it when the server has refused the channel. The stream has its events again as soon as the person may read it. */
+    refused(channelId: string) {
+      if (!isJoined(channelId)) lists.removeChannel(channelId)
+    },
     /** Ends the watching of a channel. Returns whether the stream does not have its events any more. */
     end(channelId: string): boolean {
       if (!watched.delete(channelId)) return false
