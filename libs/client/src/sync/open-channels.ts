@@ -90,13 +90,6 @@ export function createOpenChannels({
     parts.changes.markUnsaved('pages', channelId)
   }
 
-  /** Drops the channel if the stream does not have its events any more. */
-  function endWatching(channelId: string) {
-    if (!watching.end(channelId)) return
-    inView.delete(channelId)
-    drop(channelId)
-  }
-
   function apply(event: WireEvent) {
     const { payload } = event
     if (event.type === 'DELETE_CHANNEL' || event.type === 'NEW_CHANNEL') {
@@ -217,7 +210,8 @@ export function createOpenChannels({
     close(channelId: string) {
       inView.delete(channelId)
       dropOldest()
-      endWatching(channelId)
+      // The stream does not have the events of the channel any more.
+      if (watching.end(channelId)) drop(channelId)
     },
     trim: (channelId: string, most: number) => channels.get(channelId)?.trim(most),
     /** Reloads the open channels that the person has left. The reload makes the stream watch them. */
