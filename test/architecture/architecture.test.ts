@@ -6,6 +6,7 @@ import { isTestFile, root } from './sources.ts'
 /** The layers of the code, lowest first. A lib imports only from lower layers. */
 const layers = [
   'contract',
+  'mail',
   'limiter',
   'markup',
   'images',

@@ -46,6 +46,8 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     expect(await ann.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     await ann.getByRole('combobox', { name: 'Language' }).selectOption('العربية')
     await expect.poll(() => ann.evaluate(() => document.documentElement.dir)).toBe('rtl')
+    const sameAnn = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await expect.poll(async () => (await sameAnn.get('/users/me/notifications')).body.mailLanguage).toBe('ar')
     await ann.getByRole('combobox', { name: 'اللغة' }).selectOption('English')
     await expect.poll(() => ann.evaluate(() => document.documentElement.lang)).toBe('en')
 

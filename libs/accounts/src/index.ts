@@ -37,7 +37,6 @@ export {
   magicLinkMail,
   resetMail,
 } from './link-mails.ts'
-export { escapeHtml, htmlMail } from './mail-html.ts'
 export { nameKey, readName, readUserName } from './names.ts'
 export { networkOf } from './networks.ts'
 export { mailNotice } from './notices.ts'

@@ -1,9 +1,9 @@
 import type { Config } from '@parley/config'
-import { type JobData, tooMany } from '@parley/contract'
+import { type JobData, type Language, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
+import { escapeHtml, htmlMail, type Invitation, type LinkTexts, mailTexts } from '@parley/mail'
 import { type AttemptLimit, countAttempt, everybody, findWait } from './attempts.ts'
 import { countedSpelling } from './emails.ts'
-import { escapeHtml, htmlMail } from './mail-html.ts'
 import { networkOf } from './networks.ts'
 
 export type Mail = JobData<'send-mail'>
@@ -53,17 +53,11 @@ export const countMailByAdmin = (trx: Transaction, email: string, now: number) =
 const baseAddress = (email: string) => countedSpelling(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
 /** The mail with a magic link, from the templates of the configuration if there are any. */
-export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, to: string, link: string): Mail {
+export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, { to, link, language }: LinkMail): Mail {
   const minutes = Math.max(1, Math.round(auth.magicLinkExpirySeconds / 60))
   const { textVersion, htmlVersion } = auth.templates
-  const standard = linkMail({
-    to,
-    subject: email.emailSubject,
-    opening: 'Use this link to sign in:',
-    action: 'Sign in',
-    link,
-    closing: `It works once, within ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. If you did not ask for it, nothing needs to be done.`,
-  })
+  const texts = mailTexts(language).magicLink(minutes)
+  const standard = linkMail({ to, link, language }, { ...texts, subject: email.emailSubject ?? texts.subject })
   const text = textVersion ? textVersion(link, minutes) : standard.text
   // With a template only for the text, the standard HTML would differ from it.
   const html = htmlVersion ? htmlVersion(link, minutes) : textVersion ? undefined : standard.html
@@ -73,37 +67,13 @@ export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, t
   return { to, subject: standard.subject, text, ...(html !== undefined && { html }) }
 }
 
-interface Invitation {
-  /** Name of the server. */
-  server: string
-  /** Name of the person who added them. */
-  inviter: string
-  /** Whether the person must choose a password after following the link. Otherwise the link signs in. */
-  setsPassword: boolean
-}
-
 /** The mail with which a new person signs in for the first time. */
-export const inviteMail = (to: string, link: string, { server, inviter, setsPassword }: Invitation): Mail =>
-  linkMail({
-    to,
-    subject: `You are invited to ${server}`,
-    opening: `${inviter} has added you to ${server}. ${setsPassword ? 'Choose a password to sign in' : 'Use this link to sign in'}:`,
-    action: setsPassword ? 'Choose a password' : 'Sign in',
-    link,
-    closing: `The link works once, within 7 days.${setsPassword ? '' : ' Later you can ask for a new link with your e-mail address.'}`,
-  })
+export const inviteMail = (mail: LinkMail, invitation: Invitation): Mail =>
+  linkMail(mail, mailTexts(mail.language).invitation(invitation))
 
-/** The mail with the link for a new password. */
-export const resetMail = (to: string, link: string, { server }: { server: string }): Mail =>
-  linkMail({
-    to,
-    subject: `Your password for ${server}`,
-    opening: `Somebody, probably you, wants to choose a new password for ${server}:`,
-    action: 'Choose a new password',
-    link,
-    closing:
-      'The link works once, within an hour, and signs you out everywhere else. If you did not ask for it, nothing needs to be done.',
-  })
+/** The mail with the link for a new password. `server`: its name. */
+export const resetMail = (mail: LinkMail, { server }: { server: string }): Mail =>
+  linkMail(mail, mailTexts(mail.language).reset(server))
 
 /** The name of the server, as people see it. */
 export const findServerName = async (db: Reader): Promise<string> =>
@@ -111,19 +81,15 @@ export const findServerName = async (db: Reader): Promise<string> =>
 
 interface LinkMail {
   to: string
-  subject: string
-  opening: string
-  /** The purpose of the link, in one or two words. */
-  action: string
   link: string
-  closing: string
+  language: Language
 }
 
-function linkMail({ to, subject, opening, action, link, closing }: LinkMail): Mail {
-  const html = htmlMail([
+function linkMail({ to, link, language }: LinkMail, { subject, opening, action, closing }: LinkTexts): Mail {
+  const html = htmlMail(language, [
     `<p>${escapeHtml(opening)}</p>`,
     `<p><a href="${escapeHtml(link)}" style="display: inline-block; padding: 10px 16px; border-radius: 6px; background: #1d4ed8; color: #ffffff; text-decoration: none">${escapeHtml(action)}</a></p>`,
-    `<p>Or open this address: <br>${escapeHtml(link)}</p>`,
+    `<p>${mailTexts(language).orOpen} <br>${escapeHtml(link)}</p>`,
     `<p>${escapeHtml(closing)}</p>`,
   ])
   return { to, subject, text: `${opening}\n\n${link}\n\n${closing}\n`, html }

@@ -86,7 +86,16 @@ export const Auth = Type.Object({
 })
 
 export const Email = Type.Object({
-  emailSubject: Text({ description: 'Subject of the magic-link e-mail.', default: 'Your sign-in link' }),
+  emailSubject: Type.Optional(
+    Text({
+      description: 'Subject of the magic-link e-mail. Default: `Your sign-in link`, in the language of the mail.',
+    }),
+  ),
+  language: Type.Enum(['en', 'de', 'ar'], {
+    description:
+      'Language of invitations, and of mails to people whose language is not known. It is known as soon as they have signed in with a browser.',
+    default: 'en',
+  }),
   host: Type.Optional(Text({ description: 'SMTP server. Without it no e-mail is sent.' })),
   port: WholeNumber(1, 65_535, { description: 'SMTP port.', default: 587 }),
   secure: Switch({ description: 'TLS from the start; `false` means STARTTLS when offered.', default: false }),

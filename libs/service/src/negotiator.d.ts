@@ -4,5 +4,7 @@ declare module 'negotiator' {
     constructor(request: { headers: Record<string, string | string[] | undefined> })
     /** The best of `available` by `Accept-Encoding`. Among codings that a client accepts equally, `preferred` decides. */
     encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined
+    /** All languages of `Accept-Language`, the best first; `['*']` without the header. */
+    languages(): string[]
   }
 }

@@ -1089,8 +1089,21 @@ export interface Routes {
   'PUT /users/me': { body?: { userName?: string; displayName?: string; title?: string }; response: { user: UserView } }
   'DELETE /users/me/avatar': { response: { success: true } }
   'PUT /users/me/avatar': { body: { image: string }; response: { success: true; avatarVersion: string } }
-  'GET /users/me/notifications': { response: { mailsMissedMessages: boolean; mailsAfterSeconds: number | null } }
-  'PUT /users/me/notifications': { body: { mailsMissedMessages: boolean }; response: { mailsMissedMessages: boolean } }
+  'GET /users/me/notifications': {
+    response: {
+      mailsMissedMessages: boolean
+      mailLanguage: 'en' | 'de' | 'ar' | null
+      mailsAfterSeconds: number | null
+    }
+  }
+  'PUT /users/me/notifications': {
+    body?: { mailsMissedMessages?: boolean; mailLanguage?: 'en' | 'de' | 'ar' }
+    response: {
+      mailsMissedMessages: boolean
+      mailLanguage: 'en' | 'de' | 'ar' | null
+      mailsAfterSeconds: number | null
+    }
+  }
   'DELETE /users/me/status': { response: { user: UserView } }
   'PUT /users/me/status': { body?: { text?: string; emoji?: string; expiresAt?: number }; response: { user: UserView } }
   'GET /webhooks': { response: { webhooks: ListedWebhook[] } }

@@ -1,5 +1,5 @@
 /** People, groups, sessions, credentials, limits, settings and the audit log. */
-import type { Role, TokenScope } from '@parley/contract'
+import type { Language, Role, TokenScope } from '@parley/contract'
 import type { ColumnType, Generated } from 'kysely'
 import type { Moment } from './columns.ts'
 
@@ -57,6 +57,8 @@ export interface Users {
   statusEmoji: string | null
   /** When the custom status is removed; null when it stays. */
   statusExpiresAt: Moment | null
+  /** The language of the mails to them. Null while it is not known. */
+  language: Language | null
   /** Whether a group of `scim.adminGroups` made them an admin. */
   scimMadeAdmin: Generated<boolean>
 }

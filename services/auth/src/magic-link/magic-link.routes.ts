@@ -14,7 +14,7 @@ import {
 import type { Config } from '@parley/config'
 import { refusals, SessionHeaders, SignInResponse, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
-import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
+import { bearerToken, type Deps, languageOf, logFailedSignIn } from '@parley/service'
 import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
 import {
   onlyInMode,
@@ -48,15 +48,16 @@ export const magicLinkRoutes =
     const links = createOneTimeLinks(config)
     const { isInviteRequired } = config.auth
 
-    app.post('/auth/login', { schema: RequestMagicLink, ...options }, async ({ body, ip }) => {
-      const email = readEmail(body.email)
+    app.post('/auth/login', { schema: RequestMagicLink, ...options }, async (request) => {
+      const email = readEmail(request.body.email)
       await mailLink({ db, config }, links, {
         purpose: 'login',
         email,
-        ip,
+        ip: request.ip,
+        language: languageOf(request),
         now: clock(),
         isEntitled: (user) => (user ? user.deactivatedAt === null : !isInviteRequired),
-        write: (link) => magicLinkMail(config, email, link),
+        write: (mail) => magicLinkMail(config, mail),
       })
       return { success: true as const, message: linkSentMessage }
     })

@@ -7,7 +7,7 @@ import {
   type OneTimeLinks,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { limits, Ok, refusals } from '@parley/contract'
+import { type Language, limits, Ok, refusals } from '@parley/contract'
 import { type Database, type LinkPurpose, recordJob, type UserRow } from '@parley/database'
 import { sql } from 'kysely'
 import { Type } from 'typebox'
@@ -23,8 +23,10 @@ interface LinkRequest extends MailRequest {
   purpose: LinkPurpose
   /** Whether the link may be sent. `user` is undefined when nobody has the address. */
   isEntitled(user: UserRow | undefined): boolean
+  /** The language of the request. Undefined when it names none of ours. */
+  language: Language | undefined
   /** The mail that carries the link. */
-  write(link: string): Mail
+  write(mail: { to: string; link: string; language: Language }): Mail
 }
 
 /** The message of the response. It does not reveal whether the address is known. */
@@ -53,7 +55,9 @@ export async function mailLink(
     await sql`savepoint mail`.execute(trx)
     const isWithinLimit = await countRequestedMail(trx, config, now)
     const link = await links.issue(trx, { purpose, email, userId: user?.id ?? null, now })
-    await recordJob(trx, 'send-mail', { ...write(link), ...(user && { userId: user.id }) })
+    const language = user?.language ?? request.language ?? config.email.language
+    const mail = write({ to: email, link, language })
+    await recordJob(trx, 'send-mail', { ...mail, ...(user && { userId: user.id }) })
     const isSent = isWithinLimit && isEntitled(user)
     await (isSent ? sql`release savepoint mail` : sql`rollback to savepoint mail`).execute(trx)
   })

@@ -17,7 +17,7 @@ import {
 } from '@parley/accounts'
 import { invalid, NewPassword, refusals, SessionHeaders, SignInResponse } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
-import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/service'
+import { bearerToken, type Deps, languageOf, logFailedSignIn, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
@@ -57,17 +57,18 @@ export const passwordResetRoutes =
     const links = createOneTimeLinks(config)
     const hasEmail = config.email.host !== undefined
 
-    app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async ({ body, ip }) => {
-      const email = readKnownEmail(body.email)
+    app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async (request) => {
+      const email = readKnownEmail(request.body.email)
       if (!hasEmail) return { success: true as const, message: noEmail }
       const server = await findServerName(db)
       await mailLink({ db, config }, links, {
         purpose: 'reset',
         email,
-        ip,
+        ip: request.ip,
+        language: languageOf(request),
         now: clock(),
         isEntitled: (user) => Boolean(user?.passwordHash) && user?.deactivatedAt === null,
-        write: (link) => resetMail(email, link, { server }),
+        write: (mail) => resetMail(mail, { server }),
       })
       return { success: true as const, message: linkSentMessage }
     })

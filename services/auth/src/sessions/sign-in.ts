@@ -12,25 +12,28 @@ import {
   userAgentLength,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { type MfaRequired, notFound, type SignInResponse, type TokenResponse } from '@parley/contract'
+import { type Language, type MfaRequired, notFound, type SignInResponse, type TokenResponse } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
-import { type Deps, logFailedSignIn, logSignIn } from '@parley/service'
+import { type Deps, languageOf, logFailedSignIn, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createKnownDevices } from './known-devices.ts'
 import { beginAttempt } from './mfa-attempts.ts'
 import { createTokenResponses } from './session-cookie.ts'
 
-/** The address, the user agent and the time of a sign-in. */
+/** Where and when somebody signs in. */
 export interface SignInOrigin {
   ip: string
   userAgent: string | null
+  /** The language of their program. Null when it names none of ours. */
+  language: Language | null
   now: number
 }
 
 /** The user agent is shortened here, so that a later sign-in is compared with what was stored. */
-export const originOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, now: number): SignInOrigin => ({
-  ip,
-  userAgent: headers['user-agent']?.slice(0, userAgentLength) ?? null,
+export const originOf = (request: Pick<FastifyRequest, 'ip' | 'headers'>, now: number): SignInOrigin => ({
+  ip: request.ip,
+  userAgent: request.headers['user-agent']?.slice(0, userAgentLength) ?? null,
+  language: languageOf(request) ?? null,
   now,
 })
 
@@ -49,7 +52,7 @@ export interface NewSession {
 
 /**
  * Starts the session of a sign-in, in any mode. When the person has too many sessions, the oldest ones end. The person
- * gets a mail when the device is new, but not at their first sign-in.
+ * gets a mail when the device is new, but not at their first sign-in. The language of their first browser becomes the language of their mails.
  */
 export async function signIn(
   trx: Transaction,
@@ -70,7 +73,11 @@ export async function signIn(
     endsBy,
     mfaRequired: mfa === 'required',
   })
-  if (isNew) await mailNotice(trx, config, { user, notice: 'new device', ...origin })
+  const language = user.language ?? origin.language
+  if (user.language !== language) {
+    await trx.updateTable('users').set({ language }).where('id', '=', user.id).where('language', 'is', null).execute()
+  }
+  if (isNew) await mailNotice(trx, config, { user: { ...user, language }, notice: 'new device', ...origin })
   return session
 }
 

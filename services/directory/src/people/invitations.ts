@@ -22,7 +22,7 @@ export function createInvitations(config: Config) {
    */
   async function send(
     trx: Transaction,
-    { id, email, deactivatedAt }: UserRow,
+    { id, email, deactivatedAt, language }: UserRow,
     { caller, now }: RequestContext,
   ): Promise<boolean> {
     if (!areMailed) return false
@@ -31,7 +31,10 @@ export function createInvitations(config: Config) {
     if (seconds > 0) throw tooMany('Too many mails were sent to this address. Please try again later', seconds)
     const link = await links.issue(trx, { purpose: 'invite', email, userId: id, now })
     const from = { server: await findServerName(trx), inviter: caller.userName }
-    const mail = inviteMail(email, link, { ...from, setsPassword: authMode === 'password' })
+    const mail = inviteMail(
+      { to: email, link, language: language ?? config.email.language },
+      { ...from, setsPassword: authMode === 'password' },
+    )
     await recordJob(trx, 'send-mail', { ...mail, userId: id })
     return true
   }

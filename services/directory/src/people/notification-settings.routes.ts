@@ -1,33 +1,38 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { missedMessagesAfterSeconds } from '@parley/config'
-import { Nullable, refusals } from '@parley/contract'
+import { Language, languages, Nullable, refusals } from '@parley/contract'
+import type { Reader } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
-const NotificationSettings = Type.Object({
-  mailsMissedMessages: Type.Boolean({
-    description:
-      'Whether the caller gets mails about unread direct messages and mentions that came while they had no stream open',
-  }),
+const mailsMissedMessages = Type.Boolean({
+  description:
+    'Whether the caller gets mails about unread direct messages and mentions that came while they had no stream open',
+})
+
+const Settings = Type.Object({
+  mailsMissedMessages,
+  mailLanguage: Type.Unsafe<Language | null>({ enum: [...languages, null] }),
+  mailsAfterSeconds: Nullable(
+    Type.Integer({ description: 'The time after which such a mail is sent. Null: this server sends none' }),
+  ),
 })
 
 const GetSettings = {
   summary: 'Get the caller’s notification settings',
-  response: {
-    200: Type.Object({
-      ...NotificationSettings.properties,
-      mailsAfterSeconds: Nullable(
-        Type.Integer({ description: 'The time after which such a mail is sent. Null: this server sends none' }),
-      ),
-    }),
-    ...refusals(401),
-  },
+  description:
+    '`mailLanguage` is the language of all mails to the caller. It is null until they have signed in with a browser or have set it; then ' +
+    'mails are in the language of the server.',
+  response: { 200: Settings, ...refusals(401) },
 }
 
 const PutSettings = {
   summary: 'Change the caller’s notification settings',
-  body: NotificationSettings,
-  response: { 200: NotificationSettings, ...refusals(400, 401) },
+  body: Type.Object(
+    { mailsMissedMessages: Type.Optional(mailsMissedMessages), mailLanguage: Type.Optional(Language) },
+    { minProperties: 1 },
+  ),
+  response: { 200: Settings, ...refusals(400, 401) },
 }
 
 export const notificationSettingsRoutes =
@@ -35,21 +40,33 @@ export const notificationSettingsRoutes =
   async (app) => {
     const mailsAfterSeconds = missedMessagesAfterSeconds(config)
 
-    app.get('/users/me/notifications', { schema: GetSettings }, async ({ caller }) => {
-      const stored = await db
-        .selectFrom('notificationSettings')
-        .select('mailsMissedMessages')
-        .where('userId', '=', caller.userId)
-        .executeTakeFirst()
-      return { mailsMissedMessages: stored?.mailsMissedMessages ?? true, mailsAfterSeconds }
-    })
+    const findSettings = async (db: Reader, userId: string) => {
+      const { language, wanted } = await db
+        .selectFrom('users')
+        .leftJoin('notificationSettings', 'userId', 'id')
+        .select(['language', 'mailsMissedMessages as wanted'])
+        .where('id', '=', userId)
+        .executeTakeFirstOrThrow()
+      return { mailsMissedMessages: wanted ?? true, mailLanguage: language, mailsAfterSeconds }
+    }
 
-    app.put('/users/me/notifications', { schema: PutSettings }, async ({ caller, body: { mailsMissedMessages } }) => {
-      await db
-        .insertInto('notificationSettings')
-        .values({ userId: caller.userId, mailsMissedMessages })
-        .onConflict((conflict) => conflict.column('userId').doUpdateSet({ mailsMissedMessages }))
-        .execute()
-      return { mailsMissedMessages }
-    })
+    app.get('/users/me/notifications', { schema: GetSettings }, ({ caller }) => findSettings(db, caller.userId))
+
+    app.put('/users/me/notifications', { schema: PutSettings }, ({ caller, body }) =>
+      db.transaction().execute(async (trx) => {
+        const { userId } = caller
+        const { mailsMissedMessages, mailLanguage } = body
+        if (mailsMissedMessages !== undefined) {
+          await trx
+            .insertInto('notificationSettings')
+            .values({ userId, mailsMissedMessages })
+            .onConflict((conflict) => conflict.column('userId').doUpdateSet({ mailsMissedMessages }))
+            .execute()
+        }
+        if (mailLanguage !== undefined) {
+          await trx.updateTable('users').set({ language: mailLanguage }).where('id', '=', userId).execute()
+        }
+        return findSettings(trx, userId)
+      }),
+    )
   }

@@ -1,4 +1,6 @@
+import type { Config } from '@parley/config'
 import { audit, type Database, recordJob, type Transaction } from '@parley/database'
+import { mailTexts } from '@parley/mail'
 import { type Failures, noteFailures, notePaused, type Settings, type Subscriber } from './subscriber.ts'
 
 /** A subscription that fails for this time is paused. */
@@ -6,6 +8,7 @@ const pauseAfterMs = 3 * 24 * 3_600_000
 
 interface Parts {
   db: Database
+  config: Pick<Config, 'email'>
   clock: () => number
   wakeRelay: () => void
 }
@@ -44,7 +47,7 @@ async function storeFailures(db: Database, subscriber: Subscriber, failures: Fai
  * active when it has been replayed or has got another address meanwhile.
  * @throws when the pause could not be stored. The subscription is not paused then.
  */
-export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Subscriber, pauseReason: string) {
+export async function notePause({ db, config, clock, wakeRelay }: Parts, subscriber: Subscriber, pauseReason: string) {
   const { id, generation, settings } = subscriber
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
@@ -64,7 +67,7 @@ export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Sub
       targetId: id,
       metadata: { pauseReason },
     })
-    await mailOwner(trx, settings, pauseReason)
+    await mailOwner(trx, config, settings, pauseReason)
   })
   // When somebody changed the subscription meanwhile, perhaps to continue it, their change stays.
   if (subscriber.settings === settings) notePaused(subscriber)
@@ -72,10 +75,15 @@ export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Sub
 }
 
 /** Mails the creator, or all admins when the creator is a bot or not an active admin any more, who could not continue the subscription. */
-async function mailOwner(trx: Transaction, { row: { createdBy }, url }: Settings, reason: string) {
+async function mailOwner(
+  trx: Transaction,
+  { email: { language: usual } }: Pick<Config, 'email'>,
+  { row: { createdBy }, url }: Settings,
+  reason: string,
+) {
   const admins = await trx
     .selectFrom('users')
-    .select(['id', 'email'])
+    .select(['id', 'email', 'language'])
     .where('isAdmin', '=', true)
     .where('removedAt', 'is', null)
     .where('deactivatedAt', 'is', null)
@@ -83,12 +91,10 @@ async function mailOwner(trx: Transaction, { row: { createdBy }, url }: Settings
     .orderBy('id')
     .limit(maxMails)
     .execute()
-  const text =
-    `Parley no longer sends events to ${url}. ${reason}.\n\n` +
-    'Please repair the receiver and then continue the subscription. It will get the events that it missed, if they are still stored.\n'
   const creator = admins.filter(({ id }) => id === createdBy)
-  for (const { id, email } of creator.length > 0 ? creator : admins) {
-    await recordJob(trx, 'send-mail', { to: email, userId: id, subject: 'An event subscription is paused', text })
+  for (const { id, email, language } of creator.length > 0 ? creator : admins) {
+    const mail = mailTexts(language ?? usual).pausedSubscription({ url, reason })
+    await recordJob(trx, 'send-mail', { to: email, userId: id, ...mail })
   }
 }
 

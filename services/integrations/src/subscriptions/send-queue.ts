@@ -1,3 +1,4 @@
+import type { Config } from '@parley/config'
 import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
 import { type PositionedEvent, writeCursor } from '@parley/events'
 import type { Requester } from '@parley/requester'
@@ -10,7 +11,7 @@ import { dropEvents, removeDelivered, type Settings, type Subscriber } from './s
 
 export interface SenderParts {
   db: Database
-  config: SlackSource['config']
+  config: SlackSource['config'] & Pick<Config, 'email'>
   clock: () => number
   wakeRelay: () => void
   requester: Requester

@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { notificationPermission } from '../notifications/notify.ts'
 import { type Language, languages, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { MailChoice } from './mail-choice.tsx'
 
 export function PreferencesForm({ workspace }: { workspace: Workspace }) {
@@ -18,6 +19,12 @@ export function PreferencesForm({ workspace }: { workspace: Workspace }) {
     ['comfortable', t('Comfortable')],
     ['compact', t('Compact')],
   ]
+
+  /** The language of this browser, and of the mails to the person. */
+  async function changeLanguage(next: Language) {
+    changePreferences({ language: next })
+    await attempt(workspace.client.request('PUT /users/me/notifications', { body: { mailLanguage: next } }))
+  }
   return (
     <form class="settings">
       <Select
@@ -36,7 +43,7 @@ export function PreferencesForm({ workspace }: { workspace: Workspace }) {
         label={t('Language')}
         value={language === 'system' ? (document.documentElement.lang as Language) : language}
         options={Object.entries(languages) as [Language, string][]}
-        onSelect={(next) => changePreferences({ language: next })}
+        onSelect={(next) => void changeLanguage(next)}
       />
       <CharacterKeysChoice />
       <NotificationsChoice />

@@ -1,4 +1,4 @@
-import { escapeHtml } from '@parley/accounts'
+import { escapeHtml } from '@parley/mail'
 import { type Block, type Inline, parseMarkup } from '@parley/markup'
 
 /** A message as HTML for a mail, with its formatting. Every text in it is escaped. */

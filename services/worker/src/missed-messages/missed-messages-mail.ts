@@ -1,7 +1,8 @@
 import { wireChannelId } from '@parley/access'
-import { escapeHtml, findServerName, htmlMail } from '@parley/accounts'
+import { findServerName } from '@parley/accounts'
 import { type Config, missedMessagesAfterSeconds } from '@parley/config'
 import type { JobData } from '@parley/contract'
+import { directionOf, escapeHtml, htmlMail, type MailTexts, mailTexts } from '@parley/mail'
 import { type Deps, messageAddress } from '@parley/service'
 import type { Mail } from '../mail/mailer.ts'
 import { messageHtml } from './message-html.ts'
@@ -39,56 +40,62 @@ interface MailFacts {
 function missedMessagesMail({ person, missed, more, server, config }: MailFacts): Mail {
   const { appUrl } = config.auth
   const { showText } = config.email.missedMessages
+  const language = person.language ?? config.email.language
+  const texts = mailTexts(language)
+  const { subject, greeting, more: others, reason } = texts.missedMessages
   const count = missed.length + more
-  const what = count === 1 ? 'an unread message' : `${count} unread messages`
-  const greeting = `Hello ${person.userName}, you have ${what} on ${server}.`
-  const others = more > 0 ? `And ${more} more.` : undefined
-  const reason =
-    'You get these mails when no client is open for you. They are about direct messages and mentions. You can switch them off in your preferences:'
   const preferences = `${appUrl}/preferences`
+  const side = directionOf(language) === 'rtl' ? 'right' : 'left'
+  const shown = missed.map((message) => ({
+    heading: headingOf(message, texts),
+    text: showText ? shownText(message, texts) : undefined,
+    address: addressOf(message, appUrl),
+  }))
 
   const text = [
-    greeting,
-    ...missed.map((message) =>
-      [heading(message), showText ? quoted(shownText(message)) : '', addressOf(message, appUrl)]
-        .filter(Boolean)
-        .join('\n'),
-    ),
-    ...(others ? [others] : []),
+    greeting(person.userName, count, server),
+    ...shown.map(({ heading, text, address }) => [heading, text && quoted(text), address].filter(Boolean).join('\n')),
+    ...(more > 0 ? [others(more)] : []),
     `${reason} ${preferences}`,
   ].join('\n\n')
-  const html = htmlMail([
-    `<p>${escapeHtml(greeting)}</p>`,
-    ...missed.map(
-      (message) =>
-        `<div style="margin: 16px 0; border-left: 3px solid #94a3b8; padding-left: 12px">
-<a href="${escapeHtml(addressOf(message, appUrl))}">${escapeHtml(heading(message))}</a>
-${showText ? `<div dir="auto">${messageHtml(shownText(message))}</div>` : ''}
+  const html = htmlMail(language, [
+    `<p>${escapeHtml(greeting(person.userName, count, server))}</p>`,
+    ...shown.map(
+      ({ heading, text, address }) =>
+        `<div style="margin: 16px 0; border-${side}: 3px solid #94a3b8; padding-${side}: 12px">
+<a href="${escapeHtml(address)}">${escapeHtml(heading)}</a>
+${text === undefined ? '' : `<div dir="auto">${messageHtml(text)}</div>`}
 </div>`,
     ),
-    ...(others ? [`<p>${others}</p>`] : []),
+    ...(more > 0 ? [`<p>${others(more)}</p>`] : []),
     `<p style="font-size: small">${reason} <a href="${escapeHtml(preferences)}">${escapeHtml(preferences)}</a></p>`,
   ])
   return {
     to: person.email,
-    subject: count === 1 ? `${heading(missed[0]!)} (${server})` : `${count} unread messages on ${server}`,
+    subject: count === 1 ? `${shown[0]!.heading} (${server})` : subject(count, server),
     text: `${text}\n`,
     html,
     unsubscribeUrl: preferences,
   }
 }
 
-function heading({ author, kind, channelName, threadId, group }: MissedMessage): string {
-  if (kind === 'direct') return `${author} wrote to you`
-  return `${author} mentioned ${group === null ? 'you' : `@${group}`} in ${threadId === null ? '' : 'a thread of '}#${channelName}`
+function headingOf({ author, kind, channelName, threadId, group }: MissedMessage, texts: MailTexts): string {
+  const { wroteToYou, mentioned } = texts.missedMessages
+  const name = author ?? texts.somebody
+  if (kind === 'direct') return wroteToYou(name)
+  return mentioned({
+    author: name,
+    whom: group === null ? null : `@${group}`,
+    channel: `#${channelName}`,
+    isThread: threadId !== null,
+  })
 }
 
 /** The text as its author typed it, and the number of files. */
-function shownText({ content, files }: MissedMessage): string {
+function shownText({ content, files }: MissedMessage, { missedMessages }: MailTexts): string {
   const characters = [...content]
   const text = characters.length > longestText ? `${cut(characters)} …` : content
-  const attached = files === 0 ? '' : files === 1 ? '(1 file)' : `(${files} files)`
-  return [text, attached].filter(Boolean).join('\n')
+  return [text, files === 0 ? '' : `(${missedMessages.files(files)})`].filter(Boolean).join('\n')
 }
 
 /** The first characters, without the last word, because it may be a part of an address. */

@@ -1,4 +1,5 @@
 import { canReadById } from '@parley/access'
+import type { Language } from '@parley/contract'
 import { firstIdOf, isActive, type Reader, type Transaction, tryLockByName } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
 
@@ -13,6 +14,8 @@ export interface MissedBy {
   userId: string
   userName: string
   email: string
+  /** Null while it is not known. */
+  language: Language | null
   /** The number of their missed messages. */
   count: number
   /** The first ones, oldest first. */
@@ -117,7 +120,7 @@ const missedBy = ({ isWanted, isNext, people, messages, now }: MissedByParts) =>
     ), next_people as materialized (
       select distinct user_id from target_people where ${isNext(sql.ref('user_id'))} order by user_id limit ${people}
     ), wanting as materialized (
-      select u.id as user_id, u.user_name, u.email, u.role
+      select u.id as user_id, u.user_name, u.email, u.language, u.role
       from next_people join users u on u.id = user_id
       where u.removed_at is null and ${isActive(now)} and not u.is_bot and not u.email_unproven
         and not exists (
@@ -143,7 +146,7 @@ const missedBy = ({ isWanted, isNext, people, messages, now }: MissedByParts) =>
           where f.message_id = m.thread_id and f.user_id = p.user_id and f.is_following and f.read_seq < m.seq offset 0) end
       group by user_id
     )
-    select user_id, user_name, email, count, message_ids
+    select user_id, user_name, email, language, count, message_ids
     from next_people left join missed using (user_id) left join wanting using (user_id)
     order by user_id`
 
@@ -154,7 +157,8 @@ export interface MissedMessage {
   kind: 'public' | 'private' | 'direct'
   channelName: string
   threadId: string | null
-  author: string
+  /** Null when the author is not known any more. */
+  author: string | null
   content: string
   /** The number of its files and images. */
   files: number
@@ -169,7 +173,7 @@ export async function findMissedMessages(
 ): Promise<MissedMessage[]> {
   const { rows } = await sql<MissedMessage>`
     select m.id, m.channel_id, c.kind, c.name as channel_name, m.thread_id, m.content,
-      coalesce(m.shown_as ->> 'userName', u.display_name, u.user_name, w.name, 'Somebody') as author,
+      coalesce(m.shown_as ->> 'userName', u.display_name, u.user_name, w.name) as author,
       coalesce(jsonb_array_length(m.attachments), 0) + coalesce(cardinality(m.images), 0) as files,
       case when not m.mentions && array[${userId}::text] then (
         select g.handle from group_members member join groups g on g.id = member.group_id
