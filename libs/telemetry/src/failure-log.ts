@@ -7,9 +7,13 @@ export interface FailureLog {
 
 /**
  * Logs the failures of work that is tried again until it succeeds: the first failure, and each one with another cause than the one
- * before. So an outage of hours adds a few lines to the log.
+ * before. So an outage of hours adds a few lines to the log. With `recovered`, the first success after a failure is logged too.
  */
-export function createFailureLog(logger: Logger, message: string): FailureLog {
+export function createFailureLog(
+  logger: Logger,
+  message: string,
+  { recovered }: { recovered?: string } = {},
+): FailureLog {
   let lastCause: string | undefined
   return {
     failed(error, level = 'warn') {
@@ -18,6 +22,7 @@ export function createFailureLog(logger: Logger, message: string): FailureLog {
       lastCause = cause
     },
     succeeded() {
+      if (recovered !== undefined && lastCause !== undefined) logger.info(recovered)
       lastCause = undefined
     },
   }
