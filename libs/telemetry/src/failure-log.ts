@@ -1,7 +1,8 @@
 import type { Logger } from './logger.ts'
 
 export interface FailureLog {
-  failed(error: unknown, level?: 'warn' | 'error'): void
+  /** `facts` are further fields of the line. */
+  failed(error: unknown, level?: 'warn' | 'error', facts?: object): void
   succeeded(): void
 }
 
@@ -16,9 +17,9 @@ export function createFailureLog(
 ): FailureLog {
   let lastCause: string | undefined
   return {
-    failed(error, level = 'warn') {
+    failed(error, level = 'warn', facts = {}) {
       const cause = causeOf(error)
-      if (cause !== lastCause) logger[level]({ err: error }, message)
+      if (cause !== lastCause) logger[level]({ err: error, ...facts }, message)
       lastCause = cause
     },
     succeeded() {
