@@ -65,9 +65,10 @@ export function createRelay(options: RelayOptions): Relay {
           isLeader = true
           const { token, epoch, pos } = term
           if (term.isNewEpoch) logger.warn({ epoch, pos }, 'PostgreSQL was restored or promoted, a new epoch begins')
-          logger.info({ token, epoch, pos }, 'leads the relay')
+          // A field named `token` would be redacted.
+          logger.info({ term: token, epoch, pos }, 'leads the relay')
           await lead({ ...options, redis, names, term, signal, stopping: stopping.signal })
-          if (!stopping.signal.aborted) logger.warn({ token: term.token }, 'no longer leads the relay')
+          if (!stopping.signal.aborted) logger.warn({ term: term.token }, 'no longer leads the relay')
         }
       } catch (err) {
         if (!stopping.signal.aborted) failures.failed(err)

@@ -125,18 +125,23 @@ async function untilSettled(worker: Worker, connection: Redis): Promise<void> {
 
 const settledPollMs = 20
 
-/** Observes the number of jobs in each state. Returns a function that ends the observation. */
-const observeDepth = (queue: Queue, name: JobName, { db, metrics }: QueueParts): (() => void) =>
-  metrics.gauge(metric.queueDepth, async () => {
-    const [{ recorded, dead }, counted] = await Promise.all([
-      countJobs(db, name),
-      queue.getJobCounts('wait', 'active', 'delayed'),
-    ])
-    return Object.entries({ recorded, dead, ...counted }).map(([state, value]) => ({
-      value,
-      labels: { [label.queue]: name, [label.state]: state },
-    }))
-  })
+/**
+ * Observes the number of jobs in each state. Returns a function that ends the observation. PostgreSQL and Redis are asked separately, so
+ * that the jobs that wait for an unavailable Redis are still counted.
+ */
+function observeDepth(queue: Queue, name: JobName, { db, metrics }: QueueParts): () => void {
+  const observe = (count: () => Promise<Record<string, number>>) =>
+    metrics.gauge(metric.queueDepth, async () =>
+      Object.entries(await count()).map(([state, value]) => ({
+        value,
+        labels: { [label.queue]: name, [label.state]: state },
+      })),
+    )
+  const ends = [observe(() => countJobs(db, name)), observe(() => queue.getJobCounts('wait', 'active', 'delayed'))]
+  return () => {
+    for (const end of ends) end()
+  }
+}
 
 interface Performing<N extends JobName> {
   name: N

@@ -1,12 +1,12 @@
 import { recordJob, uuidv7 } from '@parley/database'
-import { createLogger, createMetrics } from '@parley/telemetry'
+import { createLogger, createMetrics, type Logger } from '@parley/telemetry'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from '@parley/test'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createWorker, type QueueOptions } from './index.ts'
 import { claimJobs } from './jobs.queries.ts'
 
-const logger = createLogger({ service: 'test', level: 'silent' })
+const silent = createLogger({ service: 'test', level: 'silent' })
 const eventually = (assertion: () => void | Promise<void>) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
 
 let redis: TestRedis
@@ -22,6 +22,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
+  await raw.config('SET', 'maxmemory', '0')
   await database.pool.query('truncate jobs')
   await raw.flushall()
 })
@@ -46,7 +47,11 @@ const rows = async () =>
 
 function work(
   handler: (to: string) => Promise<void>,
-  { againAfterMs, ...queue }: Partial<QueueOptions<'send-mail'>> & { againAfterMs?: number } = {},
+  {
+    againAfterMs,
+    logger = silent,
+    ...queue
+  }: Partial<QueueOptions<'send-mail'>> & { againAfterMs?: number; logger?: Logger } = {},
 ) {
   const metrics = createMetrics({ service: 'test' })
   const worker = createWorker({
@@ -185,13 +190,35 @@ describe('a recorded job', () => {
     await eventually(async () => expect([done.includes('second'), await rows()]).toEqual([true, []]))
   })
 
-  test('waits in the table while Redis is unavailable', async () => {
+  test('waits in the table while Redis is unavailable, where the metrics still count it', async () => {
     const done: string[] = []
-    work(async (to) => void done.push(to))
+    const { metrics } = work(async (to) => void done.push(to))
     redis.kill('SIGKILL')
     await mailTo('somebody')
+    const text = await metrics.text()
     await redis.restart()
+    expect(text).toContain('parley_queue_depth{queue="send-mail",state="recorded"} 1')
     await eventually(async () => expect([done, await rows()]).toEqual([['somebody'], []]))
+  })
+
+  test('waits while the memory of Redis is full, which is logged once', async () => {
+    const lines: { msg: string; queue?: string; err?: { message: string } }[] = []
+    const destination = { write: (line: string) => lines.push(JSON.parse(line)) }
+    const done: string[] = []
+    await raw.config('SET', 'maxmemory', '1')
+    work(async (to) => void done.push(to), { logger: createLogger({ service: 'test', level: 'info', destination }) })
+    await mailTo('somebody')
+    // Each attempt claims the row, and gives it back.
+    const claims = new Set<string>()
+    await eventually(async () => {
+      const { rows } = await database.pool.query('select xmin::text from jobs')
+      claims.add(rows[0].xmin)
+      expect(claims.size).toBeGreaterThan(4)
+    })
+    await raw.config('SET', 'maxmemory', '0')
+    await eventually(async () => expect([done, await rows()]).toEqual([['somebody'], []]))
+    const failures = lines.filter(({ msg }) => msg === 'jobs could not be enqueued')
+    expect(failures).toMatchObject([{ queue: 'send-mail', err: { message: expect.stringContaining('OOM') } }])
   })
 
   test('stops while its blocking connection waits for the next attempt to connect', async () => {

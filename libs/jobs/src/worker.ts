@@ -44,9 +44,10 @@ export function createWorker(options: WorkerOptions): JobWorker {
   redis.on('error', () => {})
   const { jobs: prefix, wake } = redisNames(settings)
   const parts = { db, connection: redis, prefix, takeOverMs, logger, metrics, clock }
-  const queues = new Map<JobName, JobQueue>()
-  const open = <N extends JobName>(name: N, queue: QueueOptions<N> | undefined) =>
-    queue && queues.set(name, openQueue(name, queue, parts))
+  const queues = new Map<JobName, { queue: JobQueue; failures: FailureLog }>()
+  const failureLog = () => createFailureLog(logger, 'jobs could not be enqueued')
+  const open = <N extends JobName>(name: N, options: QueueOptions<N> | undefined) =>
+    options && queues.set(name, { queue: openQueue(name, options, parts), failures: failureLog() })
   for (const name of Object.keys(options.queues) as JobName[]) open(name, options.queues[name])
   const names = [...queues.keys()]
 
@@ -59,17 +60,19 @@ export function createWorker(options: WorkerOptions): JobWorker {
 
   /** Adds jobs to one queue. A failure of one queue does not delay the others. */
   async function add(name: JobName, ids: string[]): Promise<number> {
+    const { queue, failures } = queues.get(name)!
     try {
-      await queues.get(name)!.add(ids)
+      await queue.add(ids)
+      failures.succeeded()
       return ids.length
     } catch (err) {
-      logger.warn({ err, queue: name }, 'jobs could not be enqueued')
+      failures.failed(err, 'warn', { queue: name })
       await unclaimJobs(db, ids)
       return 0
     }
   }
 
-  const feeder = startFeeder({ feed, failures: createFailureLog(logger, 'jobs could not be enqueued') })
+  const feeder = startFeeder({ feed, failures: failureLog() })
   const hints = connectRedis({ settings, name: 'parley-jobs-hints', logger })
   followChannel({ redis: hints, channel: wake, logger, onMessage: feeder.wake })
 
@@ -80,7 +83,7 @@ export function createWorker(options: WorkerOptions): JobWorker {
       // Without Redis there is nothing to wait for. Another worker claims the jobs again.
       if (redis.status !== 'ready') redis.disconnect()
       await feeder.stop()
-      await Promise.all([...queues.values()].map((queue) => queue.stop()))
+      await Promise.all([...queues.values()].map(({ queue }) => queue.stop()))
       redis.disconnect()
     },
   }

@@ -110,5 +110,6 @@ export function redisNames({ keyPrefix = 'parley:' }: { keyPrefix?: string } = {
     wake: `${keyPrefix}{wake}`,
     jobs: `${keyPrefix}{jobs}`,
     rates: `${keyPrefix}rate:`,
+    readiness: `${keyPrefix}readiness`,
   }
 }

@@ -107,7 +107,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await describeApi(fastify)
   if (position === 'inside') serveOpenApi(fastify)
   if (position === 'inside') acceptCarriers(fastify)
-  serveHealth(fastify, checks, () => draining)
+  serveHealth(fastify, { checks, logger, isDraining: () => draining })
   return {
     fastify,
     drain() {

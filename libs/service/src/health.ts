@@ -1,4 +1,5 @@
 import { requireSchema } from '@parley/database'
+import { createFailureLog, type FailureLog, type Logger } from '@parley/telemetry'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
@@ -44,38 +45,54 @@ const IsReady = {
 
 const timeoutMs = 2_000
 
+interface HealthOptions {
+  checks: Checks
+  logger: Logger
+  isDraining(): boolean
+}
+
 /**
  * `GET /health` (does the server answer), `/health/live` (does the process work), `/health/ready` (can it serve: 200, else 503). Many
  * monitors use HEAD.
  */
-export function serveHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
+export function serveHealth(app: FastifyInstance, { checks, logger, isDraining }: HealthOptions): void {
+  const watched = Object.entries(checks).map(([name, check]) => ({ name, ...check, log: dependencyLog(logger, name) }))
   const open = { config: { access: 'none' } } as const
   app.get('/health', { ...open, schema: IsThere }, async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send('OK'),
   )
   app.get('/health/live', { ...open, schema: IsLive }, async () => ({ status: 'ok' }))
-  app.get('/health/ready', { ...open, schema: IsReady }, async (request, reply) => {
-    const health = await askAll(checks, (name, error) =>
-      request.log.warn({ err: error, dependency: name }, 'a dependency is unavailable'),
-    )
+  app.get('/health/ready', { ...open, schema: IsReady }, async (_request, reply) => {
+    const health = await askAll(watched)
     if (isDraining()) health.status = 'draining'
     reply.header('cache-control', 'no-store')
     return reply.code(health.status === 'ok' || health.status === 'degraded' ? 200 : 503).send(health)
   })
 }
 
-async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Health> {
+interface WatchedCheck extends Check {
+  name: string
+  log: FailureLog
+}
+
+/** Probes come every few seconds, so the loss of a dependency and its return are logged once each. */
+const dependencyLog = (logger: Logger, dependency: string): FailureLog =>
+  createFailureLog(logger.child({ dependency }), 'a dependency is unavailable', {
+    recovered: 'a dependency is available again',
+  })
+
+async function askAll(checks: readonly WatchedCheck[]): Promise<Health> {
   const health: Health = { status: 'ok', dependencies: {} }
   const timeout = timeoutWhileAwake(timeoutMs)
   await Promise.all(
-    Object.entries(checks).map(async ([name, { required, run }]) => {
+    checks.map(async ({ name, required, run, log }) => {
       const failure = await Promise.race([run(), rejectionOf(timeout)]).then(
         () => null,
         (error: unknown) => ({ error }),
       )
       health.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
-      if (!failure) return
-      onUnavailable(name, failure.error)
+      if (!failure) return log.succeeded()
+      log.failed(failure.error)
       if (required) health.status = 'unavailable'
       else if (health.status === 'ok') health.status = 'degraded'
     }),

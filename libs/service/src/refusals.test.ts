@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
-import { enrolmentRequired } from '@parley/contract'
+import { enrolmentRequired, unavailable } from '@parley/contract'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { scimForm, scimRefusal, slackForm, slackRefusal, webhookForm, webhookRefusal } from './refusal-forms.ts'
-import { dropRest, refuseAs, renderRefusals } from './responses.ts'
+import { dropRest, LogClientsThatLeft, refuseAs, renderRefusals } from './responses.ts'
 
 test('a request within the process, which has no connection, is refused before its body is read', async () => {
   const app = Fastify()
@@ -16,6 +16,23 @@ test('a request within the process, which has no connection, is refused before i
   const refused = await app.inject({ method: 'POST', url: '/', payload: { text: 'x'.repeat(1_000_000) } })
   expect(refused.statusCode).toBe(400)
   expect(refused.json()).toMatchObject({ error: 'not you' })
+})
+
+test('many requests that get 503 for one reason have one line in the log, and a fault has a line for each request', async () => {
+  const lines: string[] = []
+  const app = Fastify({
+    logger: { stream: { write: (line: string) => lines.push(line) } },
+    logController: new LogClientsThatLeft(),
+  })
+  renderRefusals(app)
+  app.get('/away', async () => {
+    throw unavailable()
+  })
+  app.get('/faulty', async () => {
+    throw new Error('a fault')
+  })
+  for (const path of ['/away', '/away', '/faulty', '/away', '/faulty']) await app.inject(path)
+  expect(lines.map((line) => JSON.parse(line).route)).toEqual(['/away', '/faulty', '/faulty'])
 })
 
 test('an unknown error that a protocol calls 503 says when to try again', async () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
 import { isDatabaseUnavailable } from '@parley/database'
+import { createOutageLog, type Logger, type OutageLog } from '@parley/telemetry'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
 import { ProtocolRefusal, parleyForm, type RefusalForm, UnreadableBody } from './refusal-forms.ts'
@@ -31,22 +32,32 @@ export function sendJsonText(reply: FastifyReply, text: string): never {
 const maxDrainMs = 15_000
 const maxDrainBytes = 64 * 1024 * 1024
 
-/** Responds with `{error, code, requestId}` to every error of handlers and Fastify, and logs it once. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    unavailability: OutageLog
+  }
+}
+
+/** Responds with `{error, code, requestId}` to every error of handlers and Fastify, and logs it. */
 export function renderRefusals(app: FastifyInstance): void {
+  const first = 'request failed'
+  const further = 'further requests failed for the same reason'
+  app.decorate('unavailability', createOutageLog(app.log as Logger, { first, further }))
   app.setErrorHandler((error: FastifyError, request, reply) => sendRefusal(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
 }
 
 /**
- * Logs a request that failed or was refused. A refusal and a client that left are only logged for debugging. A 501 is a
- * refusal too: the server never offers what was asked for.
+ * Logs a request that failed or was refused. Of requests that get 503, all of an outage have the same cause, so most of them are only
+ * counted. A refusal and a client that left are only logged for debugging. A 501 is a refusal too: the server never offers what was
+ * asked for.
  */
 function logRefusal(request: FastifyRequest, error: Error, { status, code }: ApiError | ProtocolRefusal) {
   const { id: requestId, routeOptions } = request
   const context = { requestId, route: routeOptions?.url }
   if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its response')
-  else if (status >= 500 && status !== 501)
-    request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
+  else if (status === 503) request.server.unavailability.failed(error, context)
+  else if (status >= 500 && status !== 501) request.log.error({ err: error, ...context }, 'request failed')
   else request.log.debug({ code, ...context }, 'request refused')
 }
 
@@ -58,7 +69,7 @@ export const refuseAs = (form: RefusalForm) => (error: Error, request: FastifyRe
   sendRefusal(error, request, reply, form)
 
 /**
- * Responds to one error, and logs it once. It is also used for Fastify's `frameworkErrors`, which occur before routing.
+ * Responds to one error, and logs it. It is also used for Fastify's `frameworkErrors`, which occur before routing.
  * A `ProtocolRefusal` is sent as it was written.
  */
 export function sendRefusal(

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { format } from 'node:util'
-import { type Config, ConfigError, loadConfig } from '@parley/config'
+import { type Config, ConfigError, loadConfig, version } from '@parley/config'
 import { type Logger, type Metrics, serveMetrics, shutdownTelemetry } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
 import { type AppOptions, buildApp } from './app.ts'
@@ -66,7 +66,7 @@ export async function runService(
     connections: close,
     tracing: shutdownTelemetry,
   })
-  deps.logger.info({ address }, 'service is listening')
+  deps.logger.info({ address, version }, 'service is listening')
   // A process manager that has opened an IPC channel waits for this message.
   process.send?.('ready')
 }

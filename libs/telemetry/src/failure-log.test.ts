@@ -9,8 +9,8 @@ function failureLog() {
     destination: { write: (line) => lines.push(JSON.parse(line)) },
   })
   return {
-    failures: createFailureLog(logger, 'it cannot work'),
-    logged: () => lines.map(({ err }) => err.message),
+    failures: createFailureLog(logger, 'it cannot work', { recovered: 'it works again' }),
+    logged: () => lines.filter(({ err }) => err).map(({ err }) => err.message),
     lines,
   }
 }
@@ -36,4 +36,12 @@ test('logs a failure with another cause, with its level', () => {
     { level: 'error', err: { message: 'a defect' } },
     { level: 'warn', err: { message: 'connect 2' } },
   ])
+})
+
+test('logs the first success after a failure', () => {
+  const { failures, lines } = failureLog()
+  failures.succeeded()
+  failures.failed(refused(1))
+  for (let n = 0; n < 2; n++) failures.succeeded()
+  expect(lines).toMatchObject([{ level: 'warn' }, { level: 'info', msg: 'it works again' }])
 })

@@ -81,7 +81,9 @@ describe('metrics', () => {
     const text = await metrics.text()
     expect(text).not.toMatch(/^parley_outbox_lag_seconds /m)
     expect(text).toMatch(/^parley_outbox_depth 4$/m)
-    expect(warnings).toEqual([{ err: expect.objectContaining({ message: 'no database' }) }])
+    expect(warnings).toEqual([
+      { err: expect.objectContaining({ message: 'no database' }), gauges: ['parley_outbox_lag_seconds'] },
+    ])
     expect(await metrics.text()).toMatch(/^parley_metrics_observation_failures_total 1$/m)
     endLag()
     endDepth()

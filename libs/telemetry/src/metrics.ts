@@ -3,6 +3,7 @@ import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import type { Resource } from '@opentelemetry/resources'
 import { AggregationTemporality, InstrumentType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { version } from '@parley/config/version'
+import { createFailureLog } from './failure-log.ts'
 import {
   type Counter,
   type CounterDefinition,
@@ -32,7 +33,7 @@ export interface Metrics {
 interface MetricsOptions {
   /** Name of the process, for the label of `parley_service_info`. */
   service: string
-  /** Logs a warning for each observation that fails. */
+  /** Logs when gauges cannot be read, once for each cause. */
   logger?: Logger
 }
 
@@ -54,6 +55,9 @@ export function createMetrics({ service, logger }: MetricsOptions): Metrics {
   const meter = provider.getMeter('parley')
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
   const instruments = new Map<string, unknown>()
+  /** The gauges that could not be read at the current scrape, by name. */
+  const unread = new Map<string, unknown>()
+  const failureLog = logger && createFailureLog(logger, 'gauges could not be read')
 
   const makeOnce = <Instrument>(definition: MetricDefinition, make: () => Instrument) => {
     const made = (instruments.get(definition.name) as Instrument | undefined) ?? make()
@@ -68,7 +72,10 @@ export function createMetrics({ service, logger }: MetricsOptions): Metrics {
       const { name, description } = definition
       const instrument = makeOnce(definition, () => meter.createObservableGauge(name, { description }))
       const callback = async (result: { observe(value: number, labels?: Attributes): void }) => {
-        const observed = await observe()
+        const observed = await inTime(observe).catch((error) => {
+          unread.set(name, error)
+          throw error
+        })
         if (typeof observed === 'number') result.observe(observed)
         else for (const { value, labels } of observed as readonly Observation<string>[]) result.observe(value, labels)
       }
@@ -76,9 +83,11 @@ export function createMetrics({ service, logger }: MetricsOptions): Metrics {
       return () => instrument.removeCallback(callback)
     },
     async text() {
-      const { resourceMetrics, errors } = await reader.collect({ timeoutMillis: observationTimeoutMs })
+      unread.clear()
+      const { resourceMetrics, errors } = await reader.collect()
       if (errors.length > 0) failures.add(errors.length)
-      for (const err of errors) logger?.warn({ err }, 'a metric could not be observed')
+      if (errors.length === 0) failureLog?.succeeded()
+      else failureLog?.failed(errors[0], 'warn', { gauges: [...unread.keys()] })
       return serializer.serialize(resourceMetrics)
     },
     async close() {
@@ -96,6 +105,18 @@ export function createMetrics({ service, logger }: MetricsOptions): Metrics {
   const stopObserving = observeProcess(provider, meter)
 
   return metrics
+}
+
+/** The value of a gauge. A source that does not answer must not delay the other metrics. @throws after 2 s. */
+async function inTime<Value>(observe: () => Value | Promise<Value>): Promise<Value> {
+  const late = Promise.withResolvers<never>()
+  const reason = new Error(`no value within ${observationTimeoutMs} ms`)
+  const timer = setTimeout(late.reject, observationTimeoutMs, reason)
+  try {
+    return await Promise.race([observe(), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 // OpenTelemetry's exporter keeps showing the last value of a gauge that cannot be read any more. With delta temporality

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { redisNames } from '@parley/redis'
 import type { Deps, Service } from '@parley/service'
 import type { Redis } from 'ioredis'
 import { describeServices, documentation, type OpenApi } from './edge/documentation.ts'
@@ -17,11 +18,13 @@ const redisTimeoutMs = 1_000
 /** The gateway of solo: CORS, security headers, rate limits and the documentation, for services mounted on the same app. */
 export function gateway(deps: Deps): Service {
   const redis = connectRateLimitRedis(deps)
+  // A Redis whose memory is full, or which is a replica, answers PING but refuses every write.
+  const { readiness } = redisNames(deps.config.redis)
   return {
     edge: createEdge(deps, redis),
     plugin: documentation({ describe: async (app) => app.swagger() }),
     start: () => firstConnection(redis),
-    checks: { redis: { required: false, run: () => redis.ping() } },
+    checks: { redis: { required: false, run: () => redis.set(readiness, '1', 'EX', 60) } },
     stop: async () => redis.disconnect(),
   }
 }

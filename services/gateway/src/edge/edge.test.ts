@@ -8,6 +8,7 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type EmbeddedServer, startRedis } from '@parley/embedded'
 import { createApiToken } from '@parley/identity'
 import { redisShapes, whyNoRedis } from '@parley/test'
+import { Redis } from 'ioredis'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startGateway, startUpstream } from '../gateway.testing.ts'
@@ -309,7 +310,7 @@ describe('readiness', () => {
   })
 })
 
-describe('rate limit', () => {
+describe('rate limit and its Redis', () => {
   let directory: string
   let redis: EmbeddedServer
   beforeAll(async () => {
@@ -319,6 +320,21 @@ describe('rate limit', () => {
   afterAll(async () => {
     await redis.stop()
     await rm(directory, { recursive: true })
+  })
+
+  test('readiness is degraded while Redis answers but refuses writes, because its memory is full', async () => {
+    const upstream = await startUpstream()
+    const all = Object.fromEntries(routedServices.map((name) => [name, [upstream.url]]))
+    const { url } = await startGateway(all, { redis: { url: redis.url, keyPrefix: 'full:' } })
+    const readiness = async () => ((await (await fetch(`${url}/health/ready`)).json()) as { status: string }).status
+    await expect.poll(readiness).toBe('ok')
+
+    const operator = new Redis(redis.url)
+    onTestFinished(() => operator.disconnect())
+    await operator.config('SET', 'maxmemory', '1')
+    expect(await readiness()).toBe('degraded')
+    await operator.config('SET', 'maxmemory', '0')
+    expect(await readiness()).toBe('ok')
   })
 
   test('a client counts as one when its proxy writes ports beside addresses', async () => {

@@ -91,7 +91,9 @@ export function createProxy(
         if (statusCode !== 200) throw new Error(`${service} answers ${statusCode} to ${path}`)
         return text
       }),
-    )
+    ).catch(({ errors }: AggregateError) => {
+      throw errors[0] ?? new Error(`no replica of ${service} is known`)
+    })
   }
 
   return {
