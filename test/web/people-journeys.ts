@@ -215,4 +215,25 @@ export function peopleJourneys(site: Site) {
     await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     await ben.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
   })
+
+  test('the number of members opens the settings of the channel, which list them', async () => {
+    const xaver = await signIn('xaver')
+    await createChannel(xaver, 'topsail')
+    await xaver.getByRole('button', { name: '1 member', exact: true }).click()
+    const settings = xaver.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByText('xaver').waitFor()
+    await isAccessible(xaver)
+  })
+
+  test('"Create channel" says what a private channel is', async () => {
+    const tilda = await signIn('tilda')
+    await tilda.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = tilda.getByRole('dialog', { name: 'Create channel' })
+    const described = await dialog.getByRole('checkbox', { name: 'Private', exact: true }).evaluate((box) => {
+      const id = box.getAttribute('aria-describedby')
+      return id && document.getElementById(id)?.textContent
+    })
+    expect(described).toMatch(/^Only members/)
+    await isAccessible(tilda)
+  })
 }
