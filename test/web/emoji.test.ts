@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, composer, createChannel, say, showIn } from './visitors.ts'
+import { act, article, channelIdOf, composer, createChannel, say, showIn } from './visitors.ts'
 
 /** Emoji in texts, in the text box and as reactions. */
 describeSite('emoji in the web client', {}, (site) => {
@@ -54,12 +54,12 @@ describeSite('emoji in the web client', {}, (site) => {
   test('an emoji is one reaction with and without the character that asks for a coloured picture', async () => {
     const page = await signIn('rob')
     await createChannel(page, 'crosstrees')
-    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    const channelId = channelIdOf(page)
     const [ann, eve] = await Promise.all(
       ['ann', 'eve'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
     )
     for (const person of [ann!, eve!]) await person.post(`/channels/${channelId}/join`)
-    const { id } = await ann!.says('sail ho', { id: channelId! })
+    const { id } = await ann!.says('sail ho', { id: channelId })
     const add = (person: Person, reaction: string) => person.post(`/messages/${id}/reactions`, { reaction })
     const stored = async () => (await ann!.get(`/messages/${id}`)).body.message.reactions as Record<string, string[]>
     await add(ann!, '❤')
@@ -92,7 +92,7 @@ describeSite('emoji in the web client', {}, (site) => {
   test('a click removes the reaction in all spellings that the person has', async () => {
     const page = await signIn('sam')
     await createChannel(page, 'bilge')
-    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    const channelId = channelIdOf(page)
     await say(page, 'bilge', 'pump')
     await article(page, 'pump').getByRole('link').waitFor({ state: 'attached' })
     const sam = await Person.signIn(site.baseUrl, 'sam@example.com')

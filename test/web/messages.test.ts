@@ -5,7 +5,7 @@ import { imageViewerJourneys } from './image-viewer-journeys.ts'
 import { longMessageJourneys } from './long-message-journeys.ts'
 import { messageTextJourneys } from './message-text-journeys.ts'
 import { describeSite } from './site.ts'
-import { act, article, createChannel, isAccessible, say } from './visitors.ts'
+import { act, article, channelIdOf, createChannel, isAccessible, say } from './visitors.ts'
 
 /** What people do with a message that they read. The tests in this file are about its buttons and its menu. */
 describeSite('messages in the web client', {}, (site) => {
@@ -17,11 +17,11 @@ describeSite('messages in the web client', {}, (site) => {
   test('Edit and Delete are in the menu of a message, where nobody clicks them by mistake', async () => {
     const lars = await signIn('lars')
     await createChannel(lars, 'capstan')
-    const [, id] = /\/c\/([^/]+)/.exec(lars.url())!
+    const id = channelIdOf(lars)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
     await say(lars, 'capstan', 'heave')
-    await eve.says('ho', { id: id! })
+    await eve.says('ho', { id })
     const menuOf = async (text: string) => {
       const message = article(lars, text)
       await message.hover()
@@ -105,10 +105,10 @@ describeSite('messages in the web client', {}, (site) => {
   test('a button after the reactions of a message adds another one, by keyboard and in search results', async () => {
     const mona = await signIn('mona')
     await createChannel(mona, 'windlass')
-    const [, id] = /\/c\/([^/]+)/.exec(mona.url())!
+    const id = channelIdOf(mona)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
-    const { id: messageId } = await eve.says('anchor aweigh', { id: id! })
+    const { id: messageId } = await eve.says('anchor aweigh', { id })
     const message = article(mona, 'anchor aweigh')
     await message.waitFor()
     const another = { name: 'Respond with another emoji' }
