@@ -3,8 +3,8 @@
  * exact.
  */
 import { parseArgs } from 'node:util'
-import { createTestServer } from '../journeys/test-server.ts'
 import { launch, type Topology } from '../src/launch.ts'
+import { createTestServer } from '../src/test-server.ts'
 import { describe } from './compare.ts'
 import { tryCopies } from './trial.ts'
 

@@ -1,6 +1,6 @@
 import type { Person } from '@parley/test'
-import type { TestServer } from '../journeys/test-server.ts'
 import type { Chooser } from '../src/chooser.ts'
+import type { TestServer } from '../src/test-server.ts'
 import { compare, type Difference } from './compare.ts'
 import { KeptCopy } from './kept-copy.ts'
 import { createWorld, live, type World } from './world.ts'

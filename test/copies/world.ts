@@ -1,7 +1,7 @@
 import type { Channel, Conversation, Group, Message } from '@parley/contract'
 import type { HttpResponse, Person } from '@parley/test'
-import type { TestServer } from '../journeys/test-server.ts'
 import { type Chooser, createChooser } from '../src/chooser.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 

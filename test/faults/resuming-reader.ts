@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Message } from '@parley/contract'
-import { EventStream, type Person, StreamRefused } from '@parley/test'
+import { EventStream, type Person, StreamRefused, Waiters } from '@parley/test'
 
 /** A correct client: when its stream ends, it resumes after the last event. */
 export class ResumingReader {
@@ -15,7 +15,7 @@ export class ResumingReader {
   #cursor: string | undefined
   #stream: EventStream | undefined
   #stopped = false
-  #watchers = new Set<() => void>()
+  #waiters = new Waiters()
   #running: Promise<void> | undefined
   #ofAnyVersion: boolean
 
@@ -44,20 +44,11 @@ export class ResumingReader {
 
   /** Resolves when `count` messages of the channel have arrived. @throws after `timeoutMs`. */
   untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void) => {
-        clearTimeout(timer)
-        this.#watchers.delete(look)
-        act()
-      }
-      const look = () => {
-        if (this.count(channelId) >= count) finish(resolve)
-      }
-      const missing = () => `${this.name} has ${this.count(channelId)} of ${count} messages of ${channelId}`
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
-      this.#watchers.add(look)
-      look()
-    })
+    return this.#waiters.until(
+      () => this.count(channelId) >= count,
+      () => `${this.name} has ${this.count(channelId)} of ${count} messages of ${channelId}`,
+      timeoutMs,
+    )
   }
 
   async #keepReading() {
@@ -89,7 +80,7 @@ export class ResumingReader {
         if (type !== 'NEW_MESSAGE') return
         if (!this.heard.has(payload.channelId)) this.heard.set(payload.channelId, [])
         this.heard.get(payload.channelId)!.push(payload)
-        for (const watcher of this.#watchers) watcher()
+        this.#waiters.look()
       },
     })
   }

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Message } from '@parley/contract'
-import type { Person } from '@parley/test'
+import { type Person, Waiters } from '@parley/test'
 
 /** The network of the receiver, for `integrations.allowedNetworks`. */
 export const receiverNetwork = '127.0.0.1'
@@ -19,7 +19,7 @@ export class SubscribedReceiver {
   #server: Server
   #ids = new Map<string, string>()
   #idOfMessage = new Map<string, string>()
-  #watchers = new Set<() => void>()
+  #waiters = new Waiters()
   #held: ServerResponse[] | undefined
 
   constructor() {
@@ -30,7 +30,7 @@ export class SubscribedReceiver {
       this.#take(JSON.parse(body))
       if (this.#held) this.#held.push(response)
       else response.writeHead(204).end()
-      for (const watcher of this.#watchers) watcher()
+      this.#waiters.look()
     })
   }
 
@@ -58,10 +58,10 @@ export class SubscribedReceiver {
   /** Stops answering. Resolves when a request waits for its response. */
   hold(timeoutMs: number): Promise<void> {
     this.#held = []
-    return this.#until(
+    return this.#waiters.until(
       () => this.#held!.length > 0,
-      timeoutMs,
       () => 'no request came while answers were held back',
+      timeoutMs,
     )
   }
 
@@ -72,8 +72,11 @@ export class SubscribedReceiver {
 
   /** Resolves when `count` messages of the channel have arrived. @throws after `timeoutMs`. */
   untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
-    const missing = () => `the receiver has ${this.count(channelId)} of ${count} messages of ${channelId}`
-    return this.#until(() => this.count(channelId) >= count, timeoutMs, missing)
+    return this.#waiters.until(
+      () => this.count(channelId) >= count,
+      () => `the receiver has ${this.count(channelId)} of ${count} messages of ${channelId}`,
+      timeoutMs,
+    )
   }
 
   #take({ id, payload }: { id: string; payload: Message }) {
@@ -87,21 +90,5 @@ export class SubscribedReceiver {
     this.#ids.set(id, payload.id)
     if (!this.heard.has(payload.channelId)) this.heard.set(payload.channelId, [])
     this.heard.get(payload.channelId)!.push(payload)
-  }
-
-  #until(isDone: () => boolean, timeoutMs: number, missing: () => string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void) => {
-        clearTimeout(timer)
-        this.#watchers.delete(look)
-        act()
-      }
-      const look = () => {
-        if (isDone()) finish(resolve)
-      }
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
-      this.#watchers.add(look)
-      look()
-    })
   }
 }

@@ -1,7 +1,7 @@
 import type { Channel } from '@parley/contract'
 import type { EventStream, Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function audienceJourneys(server: TestServer) {
   /** A private channel of ann and bob, with streams of both, of cat, who is not a member, and of an admin. */

@@ -1,6 +1,6 @@
 import type { Message } from '@parley/contract'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function conversationJourneys(server: TestServer) {
   test('a new channel and what is said in it reaches somebody else at once', async () => {

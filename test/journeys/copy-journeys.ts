@@ -3,7 +3,7 @@ import type { Person } from '@parley/test'
 import { expect, onTestFinished, test } from 'vitest'
 import { describe } from '../copies/compare.ts'
 import { tryCopies } from '../copies/trial.ts'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 /** For many more rounds run `node test/copies/run.ts`. */
 const seeds = process.env.TEST_LONG ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1]

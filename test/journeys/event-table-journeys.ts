@@ -1,7 +1,7 @@
 import { eventPayloads } from '@parley/contract'
 import { type HttpResponse, Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 const names = ['ann', 'bob', 'cat', 'dan', 'admin'] as const
 type Name = (typeof names)[number]

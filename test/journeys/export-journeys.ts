@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function exportJourneys(server: TestServer) {
   test('an admin asks for an export, sees how far it is, and downloads what GET /admin/export answers', async () => {

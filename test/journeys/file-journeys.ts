@@ -1,6 +1,6 @@
 import { samples } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function fileJourneys(server: TestServer) {
   test('a file can be read by readers of its message, and is deleted with it', async () => {

@@ -2,7 +2,7 @@ import { Person } from '@parley/test'
 import { Authenticator } from '@parley/test/authenticator'
 import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 const stepMs = 30_000
 

@@ -3,7 +3,7 @@ import type { HttpResponse, Person } from '@parley/test'
 import { expect, test } from 'vitest'
 import { type ChannelCopy, copyFromEvents } from '../copies/channel-copy.ts'
 import { createChooser } from '../src/chooser.ts'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 const steps = 60
 const rounds = process.env.TEST_LONG ? [1, 2, 3] : [1]

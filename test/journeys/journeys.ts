@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { receiverNetwork } from '../faults/subscribed-receiver.ts'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
+import { createTestServer } from '../src/test-server.ts'
 import { audienceJourneys } from './audience-journeys.ts'
 import { conversationJourneys } from './conversation-journeys.ts'
 import { copyJourneys } from './copy-journeys.ts'
@@ -19,7 +20,6 @@ import { sessionJourneys } from './session-journeys.ts'
 import { streamJourneys } from './stream-journeys.ts'
 import { subscriptionJourneys } from './subscription-journeys.ts'
 import { talkJourneys } from './talk-journeys.ts'
-import { createTestServer } from './test-server.ts'
 
 /** A journey has hundreds of requests, and the installation shares the machine with other tests. */
 const patience = { timeout: 90_000 }

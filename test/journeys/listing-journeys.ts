@@ -1,6 +1,6 @@
 import type { Message } from '@parley/contract'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function listingJourneys(server: TestServer) {
   const seqs = ({ body }: { body: { messages: Message[] } }) => body.messages.map(({ seq }) => seq)

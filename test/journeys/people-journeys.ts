@@ -1,6 +1,6 @@
 import { Person, samples } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function peopleJourneys(server: TestServer) {
   test('a rename is seen by everyone, on streams, in lists and on what is said later', async () => {

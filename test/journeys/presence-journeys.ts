@@ -1,6 +1,6 @@
 import type { EventStream, Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 /** More than `events.offlineSeconds`, on a machine that is busy. */
 const offlinePatienceMs = 60_000

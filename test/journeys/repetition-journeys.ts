@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function repetitionJourneys(server: TestServer) {
   test('a request repeated with its Idempotency-Key gets the first answer and stores nothing', async () => {

@@ -3,7 +3,7 @@ import net from 'node:net'
 import type { Channel, Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function restartJourneys(server: TestServer) {
   const history = async (person: Person, channel: Channel): Promise<Message[]> =>

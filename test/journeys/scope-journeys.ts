@@ -1,6 +1,6 @@
 import type { EventStream, Person } from '@parley/test'
 import { expect, onTestFinished, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 /** Streams with a scope; see "The stream" in docs/clients.md. */
 export function scopeJourneys(server: TestServer) {

@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function searchJourneys(server: TestServer) {
   type Query = Record<string, string>

@@ -1,6 +1,6 @@
 import { Person, StreamRefused } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function sessionJourneys(server: TestServer) {
   test('the initial admin signs in and is known', async () => {

@@ -1,6 +1,6 @@
 import type { EventStream } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function streamJourneys(server: TestServer) {
   const contents = (stream: EventStream, channel: { id: string }) =>

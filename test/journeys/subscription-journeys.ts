@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SubscribedReceiver } from '../faults/subscribed-receiver.ts'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 const patienceMs = 60_000
 

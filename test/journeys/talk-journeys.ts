@@ -1,6 +1,6 @@
 import { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { TestServer } from './test-server.ts'
+import type { TestServer } from '../src/test-server.ts'
 
 export function talkJourneys(server: TestServer) {
   test('two people talk in the one conversation they have, and nobody else hears of it', async () => {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WireEvent } from '@parley/contract'
 import { createParser } from 'eventsource-parser'
 import { requireContract } from './event-contract.ts'
+import { Waiters } from './waiters.ts'
 
 export type Received = WireEvent & { cursor: string | undefined }
 type EventType = WireEvent['type']
@@ -37,7 +38,7 @@ export class EventStream {
   readonly resume: () => void
   /** The cursor of the last event with a cursor. A stream can resume after it. */
   cursor: string | undefined
-  #watchers = new Set<() => void>()
+  #waiters = new Waiters()
   #request: http.ClientRequest
   #isEnded = false
 
@@ -62,12 +63,12 @@ export class EventStream {
     response.setEncoding('utf8')
     response.on('data', (chunk: string) => {
       parser.feed(chunk)
-      for (const watcher of this.#watchers) watcher()
+      this.#waiters.look()
     })
     this.ended = new Promise((resolve) => {
       const end = () => {
         this.#isEnded = true
-        for (const watcher of this.#watchers) watcher()
+        this.#waiters.look()
         resolve()
       }
       response.on('close', end)
@@ -138,21 +139,12 @@ export class EventStream {
   }
 
   #when<T>(check: () => T | undefined, explain: () => string, timeoutMs: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void) => {
-        clearTimeout(timer)
-        this.#watchers.delete(look)
-        act()
-      }
-      const look = () => {
-        const found = check()
-        if (found !== undefined) finish(() => resolve(found))
-        else if (this.#isEnded) finish(() => reject(new Error(`the stream ended: ${explain()}`)))
-      }
-      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), timeoutMs)
-      this.#watchers.add(look)
-      look()
-    })
+    const find = () => {
+      const found = check()
+      if (found === undefined && this.#isEnded) throw new Error(`the stream ended: ${explain()}`)
+      return found
+    }
+    return this.#waiters.find(find, explain, timeoutMs)
   }
 }
 

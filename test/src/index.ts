@@ -25,3 +25,4 @@ export { type Download, type HttpResponse, newMember, Person } from './person.ts
 export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'
 export { samples } from './samples.ts'
 export { configWithoutServers } from './settings.ts'
+export { Waiters } from './waiters.ts'

@@ -9,6 +9,7 @@ import { createPortFinder } from '@parley/embedded'
 import type { TestDatabase } from './infrastructure.ts'
 import { copyPreparedPostgres } from './prepared-postgres.ts'
 import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
+import { Waiters } from './waiters.ts'
 
 export type Topology = 'solo' | 'cluster'
 
@@ -85,7 +86,7 @@ export class Installation {
   #root: string
   #options: LaunchOptions
   #launcher: ChildProcess | undefined
-  #watchers = new Set<() => void>()
+  #waiters = new Waiters()
 
   constructor(topology: Topology, directory: string, port: number, options: LaunchOptions) {
     this.topology = topology
@@ -108,33 +109,22 @@ export class Installation {
     for (const stream of [launcher.stdout!, launcher.stderr!]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.output += text
-        for (const watcher of this.#watchers) watcher()
+        this.#waiters.look()
       })
     }
-    launcher.once('exit', () => {
-      for (const watcher of this.#watchers) watcher()
-    })
+    launcher.once('exit', () => this.#waiters.look())
     await this.printed(/\bis ready at http/, { from, timeoutMs: startTimeoutMs })
   }
 
   /** Resolves once the output after the position `from` (default: all of it) matches. */
   printed(pattern: RegExp, { from = 0, timeoutMs = 20_000 } = {}): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void) => {
-        clearTimeout(timer)
-        this.#watchers.delete(look)
-        act()
-      }
-      const fail = (why: string) =>
-        finish(() => reject(new Error(`${why} before ${pattern} was printed:\n${this.output.slice(from)}`)))
-      const look = () => {
-        if (pattern.test(this.output.slice(from))) finish(resolve)
-        else if (this.#hasEnded) fail('The launcher ended')
-      }
-      const timer = setTimeout(() => fail(`${timeoutMs} ms passed`), timeoutMs)
-      this.#watchers.add(look)
-      look()
-    })
+    const explain = (why: string) => `${why} before ${pattern} was printed:\n${this.output.slice(from)}`
+    const isPrinted = () => {
+      if (pattern.test(this.output.slice(from))) return true
+      if (this.#hasEnded) throw new Error(explain('The launcher ended'))
+      return false
+    }
+    return this.#waiters.until(isPrinted, () => explain(`${timeoutMs} ms passed`), timeoutMs)
   }
 
   /** The processes of a service, or of `postgres` or `redis-server`. */

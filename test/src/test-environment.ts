@@ -5,8 +5,9 @@ import path from 'node:path'
 import { ensureFirstStart, findOrCreateUser, issueTokens, startSession } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { WireEvent } from '@parley/contract'
-import type { DatabaseRole } from '@parley/database'
+import type { AuditAction, DatabaseRole, Tables } from '@parley/database'
 import { type Deps, openDeps } from '@parley/service'
+import type { Selectable } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
 import { type Cast, signInCast } from './cast.ts'
@@ -22,6 +23,12 @@ export interface TestEnvironment extends Cast {
   depsOf(role: DatabaseRole): Deps
   redis: TestRedis
   events: { to(person: Person): ExpectedEvents }
+  /** The entries of the audit log with these values, oldest first. */
+  auditLog(wanted: {
+    action: AuditAction
+    targetId?: string
+    actorId?: string
+  }): Promise<Selectable<Tables['auditLog']>[]>
   /** Moves the clock of the services forward, in milliseconds. PostgreSQL's own clock does not change. */
   pass(milliseconds: number): void
   /** Stops the clock of the services, so that only `pass` moves it, until the test has finished. */
@@ -132,6 +139,13 @@ export function testEnvironment(
     const { ada, ann, bob, cat } = environment.people
     await Promise.all([ada, ann, bob, cat].map(streamOf))
   })
+  environment.auditLog = (wanted) =>
+    environment.deps.db
+      .selectFrom('auditLog')
+      .selectAll()
+      .where((where) => where.and(wanted))
+      .orderBy('id')
+      .execute()
   environment.pass = (milliseconds) => {
     passed += milliseconds
   }

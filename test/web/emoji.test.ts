@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, composer, createChannel, say } from './visitors.ts'
+import { act, article, channelIdOf, composer, createChannel, say, showIn } from './visitors.ts'
 
 /** Emoji in texts, in the text box and as reactions. */
 describeSite('emoji in the web client', {}, (site) => {
@@ -42,8 +42,7 @@ describeSite('emoji in the web client', {}, (site) => {
   test('a page in German finds emoji by German words, and by their short names', async () => {
     const page = await signIn('gerd')
     await createChannel(page, 'kombuese')
-    await page.evaluate(() => localStorage.setItem('parley.preferences', '{"language":"de"}'))
-    await page.reload()
+    await showIn(page, 'de')
     await page.getByRole('button', { name: 'Emoji', exact: true }).click()
     const search = page.getByRole('searchbox', { name: 'Emoji suchen' })
     await search.fill('Segelboot')
@@ -55,12 +54,12 @@ describeSite('emoji in the web client', {}, (site) => {
   test('an emoji is one reaction with and without the character that asks for a coloured picture', async () => {
     const page = await signIn('rob')
     await createChannel(page, 'crosstrees')
-    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    const channelId = channelIdOf(page)
     const [ann, eve] = await Promise.all(
       ['ann', 'eve'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
     )
     for (const person of [ann!, eve!]) await person.post(`/channels/${channelId}/join`)
-    const { id } = await ann!.says('sail ho', { id: channelId! })
+    const { id } = await ann!.says('sail ho', { id: channelId })
     const add = (person: Person, reaction: string) => person.post(`/messages/${id}/reactions`, { reaction })
     const stored = async () => (await ann!.get(`/messages/${id}`)).body.message.reactions as Record<string, string[]>
     await add(ann!, '❤')
@@ -93,7 +92,7 @@ describeSite('emoji in the web client', {}, (site) => {
   test('a click removes the reaction in all spellings that the person has', async () => {
     const page = await signIn('sam')
     await createChannel(page, 'bilge')
-    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    const channelId = channelIdOf(page)
     await say(page, 'bilge', 'pump')
     await article(page, 'pump').getByRole('link').waitFor({ state: 'attached' })
     const sam = await Person.signIn(site.baseUrl, 'sam@example.com')
@@ -104,5 +103,52 @@ describeSite('emoji in the web client', {}, (site) => {
     await anchor.click()
     await anchor.waitFor({ state: 'detached' })
     await expect.poll(async () => (await sam.get(`/messages/${messages[0].id}`)).body.message.reactions).toEqual({})
+  })
+
+  test('a message of nothing but emoji is larger than text', async () => {
+    const wim = await signIn('wim')
+    await createChannel(wim, 'pennant')
+    const sizeOf = async (text: string, visible = text) => {
+      await say(wim, 'pennant', text, visible)
+      const message = article(wim, visible)
+      await message.getByRole('link').waitFor({ state: 'attached' })
+      const shown = message.locator('.text')
+      return Number.parseFloat(await shown.evaluate((element) => getComputedStyle(element).fontSize))
+    }
+    const usual = await sizeOf('a fair wind ⛵')
+    const isLarge = expect.toSatisfy((size: number) => size > 1.5 * usual)
+    for (const emoji of ['🎉', '👩‍👩‍👧 👍🏽 ❤️', '🇳🇴', '®️', '4️⃣', '⛹🏽‍♂️ 👁️‍🗨️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿'])
+      expect([emoji, await sizeOf(emoji)]).toEqual([emoji, isLarge])
+    expect(await sizeOf(':confetti_ball: :rowboat::skin-tone-4:', '🎊 🚣🏽')).toEqual(isLarge)
+    // Characters that are text unless the writer asks for a picture.
+    const texts = ['4711', '☕ at four', '©', '™', ':no_such_emoji:', '```🧨```', '*🪁*']
+    for (const text of texts) expect([text, await sizeOf(text, text.replaceAll(/[`*]/g, ''))]).toEqual([text, usual])
+  })
+
+  test('emoji that the browser cannot draw are not offered', async () => {
+    const sven = await signIn('sven', '/', { withoutWorker: true })
+    await sven.addInitScript(() => {
+      const { fillText } = CanvasRenderingContext2D.prototype
+      // The font of this browser draws a grey box for one of the two, and a picture for the other.
+      CanvasRenderingContext2D.prototype.fillText = function (text, x, y, most) {
+        const colour = { '\u{1fac6}': '#888', '\u{1fabe}': '#8a4' }[text]
+        if (colour === undefined) return fillText.call(this, text, x, y, most)
+        this.fillStyle = colour
+        this.fillRect(0, 0, 8, 8)
+      }
+    })
+    await sven.reload()
+    await createChannel(sven, 'figurehead')
+    // The fonts of the page are added after the first view. This machine may have no other emoji.
+    const hasFonts = () =>
+      sven.evaluate(() => [...document.fonts].some(({ family }) => family.includes('Parley Emoji')))
+    await expect.poll(hasFonts).toBe(true)
+    await sven.getByRole('button', { name: 'Emoji', exact: true }).click()
+    const picker = sven.getByRole('dialog', { name: 'Emoji' })
+    const search = picker.getByRole('searchbox', { name: 'Search emoji' })
+    await search.fill('leafless')
+    await picker.getByRole('button', { name: /leafless/ }).waitFor()
+    await search.fill('fingerprint')
+    await picker.getByText('Nothing was found').waitFor()
   })
 })

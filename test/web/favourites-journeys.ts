@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { channels, createChannel, hasFocus, isAccessible, main, openChannel } from './visitors.ts'
+import { channelIdOf, channels, createChannel, hasFocus, isAccessible, main, openChannel } from './visitors.ts'
 
 const toggle = (page: Page, name: string) => main(page).getByRole('button', { name, exact: true })
 const directMessages = (page: Page) => page.getByRole('navigation', { name: 'Direct messages' })
@@ -284,7 +284,7 @@ export function favouritesJourneys(site: Site) {
   test('a change that waits is not sent in the name of the next person', async () => {
     const page = await signIn('tansy', '/', { withoutWorker: true })
     await createChannel(page, 'meadow')
-    const [, id] = /\/c\/([^/]+)/.exec(page.url())!
+    const id = channelIdOf(page)
     const next = await Person.signIn(site.baseUrl, 'yarrow@example.com')
     const held = Promise.withResolvers<void>()
     onTestFinished(() => held.resolve())
@@ -303,7 +303,7 @@ export function favouritesJourneys(site: Site) {
     await signInAs(page, 'yarrow')
     held.resolve()
     // Whatever was sent before this response has been answered.
-    await page.evaluate((channel) => fetch(`/channels/${channel}`), id!)
+    await page.evaluate((channel) => fetch(`/channels/${channel}`), id)
     expect((await next.get(`/channels/${id}`)).body.channel).toMatchObject({ isMuted: false, isFavourite: false })
     expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
     expect(await page.getByRole('alert').count()).toBe(0)
@@ -422,7 +422,7 @@ export function favouritesJourneys(site: Site) {
   test('of several changes the last one counts', async () => {
     const page = await signIn('bryony')
     await createChannel(page, 'copse')
-    const [, id] = /\/c\/([^/]+)/.exec(page.url())!
+    const id = channelIdOf(page)
     await toggle(page, 'Mute').click()
     await toggle(page, 'Unmute').click()
     await toggle(page, 'Favourite').click()

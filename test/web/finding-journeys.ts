@@ -234,6 +234,16 @@ export function findingJourneys(site: Site) {
     await expect.poll(found).toEqual([])
   })
 
+  test('the filters of a search show what to type', async () => {
+    const tilda = await signIn('tilda')
+    await tilda.getByRole('searchbox', { name: 'Search', exact: true }).fill('tides')
+    await tilda.keyboard.press('Enter')
+    const filters = tilda.getByRole('form', { name: 'Filters' })
+    await filters.getByPlaceholder('Name, or me').waitFor()
+    await filters.getByPlaceholder('Channel or person').waitFor()
+    await isAccessible(tilda)
+  })
+
   test('the same search again fetches its results again, after a failure and for new messages', async () => {
     const ivy = await Person.signIn(site.baseUrl, 'ivy@example.com')
     const orchard = await ivy.creates({ name: 'orchard wall' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, openChannel } from './visitors.ts'
+import { article, channelIdOf, channels, composer, createChannel, openChannel } from './visitors.ts'
 
 /** Going to channels, threads, messages and results. */
 export function navigationJourneys(site: Site) {
@@ -23,9 +23,9 @@ export function navigationJourneys(site: Site) {
     await createChannel(uma, 'bilge')
     await createChannel(uma, 'hold')
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
-    const [, channelId] = /\/c\/([^/]+)/.exec(uma.url())!
+    const channelId = channelIdOf(uma)
     await eve.post(`/channels/${channelId}/join`)
-    for (let n = 1; n <= 60; n++) await eve.says(`barrel no. ${n}`, { id: channelId! })
+    for (let n = 1; n <= 60; n++) await eve.says(`barrel no. ${n}`, { id: channelId })
     await article(uma, 'barrel no. 60').waitFor()
     const above = () =>
       uma.evaluate(() => {
@@ -43,12 +43,12 @@ export function navigationJourneys(site: Site) {
   test('the ten threads that were closed last are kept, and others are fetched again', async () => {
     const vera = await signIn('vera', '/', { withoutWorker: true })
     await createChannel(vera, 'rope locker')
-    const [, channelId] = /\/c\/([^/]+)/.exec(vera.url())!
+    const channelId = channelIdOf(vera)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${channelId}/join`)
     const parents = Array.from({ length: 11 }, (_, n) => `knot ${n + 1}.`)
     for (const content of parents) {
-      const { id } = await eve.says(content, { id: channelId! })
+      const { id } = await eve.says(content, { id: channelId })
       await eve.post(`/messages/${id}/thread`, { content: `about ${content}` })
     }
     // Before the last reply has come, the list moves, and a click may hit another message.
@@ -82,9 +82,9 @@ export function navigationJourneys(site: Site) {
     await createChannel(wim, 'chart room')
     const otto = await Person.signIn(site.baseUrl, 'otto@example.com')
     await otto.put('/users/me', { userName: 'Otto Seaworthy' })
-    const [, id] = /\/c\/([^/]+)/.exec(wim.url())!
+    const id = channelIdOf(wim)
     await otto.post(`/channels/${id}/join`)
-    for (let n = 1; n <= 35; n++) await otto.says(`sounding ${n}.`, { id: id! })
+    for (let n = 1; n <= 35; n++) await otto.says(`sounding ${n}.`, { id })
     const field = wim.getByRole('searchbox', { name: 'Search', exact: true })
     await field.fill('sounding From:seaworthy In:"Chart Room"')
     await field.press('Enter')
@@ -175,10 +175,10 @@ export function navigationJourneys(site: Site) {
   test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {
     const zoe = await signIn('zoe')
     await createChannel(zoe, 'bridge deck')
-    const [, id] = /\/c\/([^/]+)/.exec(zoe.url())!
+    const id = channelIdOf(zoe)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
-    const course = await eve.says('our course', { id: id! })
+    const course = await eve.says('our course', { id })
     await eve.post(`/messages/${course.id}/pin`)
     await zoe.getByRole('button', { name: 'Pinned messages' }).click()
     const pins = zoe.getByRole('dialog', { name: 'Pinned messages' })

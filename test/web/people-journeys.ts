@@ -3,7 +3,16 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, hasFocus, isAccessible, openChannel } from './visitors.ts'
+import {
+  article,
+  channelIdOf,
+  channels,
+  composer,
+  createChannel,
+  hasFocus,
+  isAccessible,
+  openChannel,
+} from './visitors.ts'
 
 /** People, their profiles, and the members of channels. */
 export function peopleJourneys(site: Site) {
@@ -12,12 +21,12 @@ export function peopleJourneys(site: Site) {
   test('removing a member of a channel sends only this change, not the list of all members', async () => {
     const may = await signIn('may', '/', { withoutWorker: true })
     await createChannel(may, 'closet')
-    const [, channelId] = /\/c\/([^/]+)/.exec(may.url())!
+    const channelId = channelIdOf(may)
     const guest = await Person.signIn(site.baseUrl, 'moth@example.com')
     await guest.post(`/channels/${channelId}/join`)
     await may.getByRole('button', { name: 'Channel settings' }).click()
     const remove = may.getByRole('button', { name: 'Remove moth' })
-    const sent = may.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(channelId!))
+    const sent = may.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(channelId))
     await remove.click()
     expect((await sent).postDataJSON()).toEqual({ removeMembers: [guest.id] })
     await remove.waitFor({ state: 'detached' })
@@ -27,9 +36,9 @@ export function peopleJourneys(site: Site) {
     const nell = await signIn('nell')
     await createChannel(nell, 'bridge')
     const ned = await Person.signIn(site.baseUrl, 'ned@example.com')
-    const [, channelId] = /\/c\/([^/]+)/.exec(nell.url())!
+    const channelId = channelIdOf(nell)
     await ned.post(`/channels/${channelId}/join`)
-    await ned.says('all clear', { id: channelId! })
+    await ned.says('all clear', { id: channelId })
     await article(nell, 'all clear').getByRole('button', { name: 'ned', exact: true }).click()
     const card = nell.getByRole('dialog', { name: 'ned' })
     await card.getByText('ned@example.com').waitFor()
@@ -43,7 +52,7 @@ export function peopleJourneys(site: Site) {
     const nora = await signIn('norma')
     await createChannel(nora, 'rigging')
     const olaf = await Person.signIn(site.baseUrl, 'olaf@example.com')
-    const channel = { id: /\/c\/([^/]+)/.exec(nora.url())![1]! }
+    const channel = { id: channelIdOf(nora) }
     await olaf.says('ask @norma or @channel', channel)
     const message = article(nora, 'ask @norma')
     const cardOf = (name: string) => nora.getByRole('dialog', { name })
@@ -68,7 +77,7 @@ export function peopleJourneys(site: Site) {
   test('adding a member of a channel does not remove somebody who joined meanwhile', async () => {
     const ola = await signIn('ola', '/', { withoutWorker: true })
     await createChannel(ola, 'boom')
-    const [, channelId] = /\/c\/([^/]+)/.exec(ola.url())!
+    const channelId = channelIdOf(ola)
     const [pia, rob] = [
       await Person.signIn(site.baseUrl, 'pia@example.com'),
       await Person.signIn(site.baseUrl, 'rob.mast@example.com'),
@@ -144,9 +153,9 @@ export function peopleJourneys(site: Site) {
     const dan = await signIn('dan')
     await createChannel(dan, 'gunwale')
     const gus = await Person.signIn(site.baseUrl, 'gus@example.com')
-    const [, id] = /\/c\/([^/]+)/.exec(dan.url())!
+    const id = channelIdOf(dan)
     await gus.post(`/channels/${id}/join`)
-    const farewell = await gus.says('farewell', { id: id! })
+    const farewell = await gus.says('farewell', { id })
     await gus.post(`/messages/${farewell.id}/reactions`, { reaction: '⚓' })
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     await admin.delete(`/users/${gus.id}`)
@@ -214,5 +223,26 @@ export function peopleJourneys(site: Site) {
     await ada.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     await ben.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+  })
+
+  test('the number of members opens the settings of the channel, which list them', async () => {
+    const xaver = await signIn('xaver')
+    await createChannel(xaver, 'topsail')
+    await xaver.getByRole('button', { name: '1 member', exact: true }).click()
+    const settings = xaver.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByText('xaver').waitFor()
+    await isAccessible(xaver)
+  })
+
+  test('"Create channel" says what a private channel is', async () => {
+    const tilda = await signIn('tilda')
+    await tilda.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = tilda.getByRole('dialog', { name: 'Create channel' })
+    const described = await dialog.getByRole('checkbox', { name: 'Private', exact: true }).evaluate((box) => {
+      const id = box.getAttribute('aria-describedby')
+      return id && document.getElementById(id)?.textContent
+    })
+    expect(described).toMatch(/^Only members/)
+    await isAccessible(tilda)
   })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channels, composer, createChannel, hasFocus, openChannel, say } from './visitors.ts'
+import { act, article, channelIdOf, channels, composer, createChannel, hasFocus, openChannel, say } from './visitors.ts'
 
 /** What is unread, and where the page shows it. */
 export function unreadJourneys(site: Site) {
@@ -67,11 +67,11 @@ export function unreadJourneys(site: Site) {
   test('"Mark as unread" counts the messages of others that are not deleted, until the person writes in the channel', async () => {
     const rhea = await signIn('rhea')
     await createChannel(rhea, 'gravel')
-    const [, id] = /\/c\/([^/]+)/.exec(rhea.url())!
+    const id = channelIdOf(rhea)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
     const eveSays = async (text: string) => {
-      const message = await eve.says(text, { id: id! })
+      const message = await eve.says(text, { id })
       await article(rhea, text).waitFor()
       return message
     }

@@ -130,6 +130,12 @@ export async function act(page: Page, text: string, name: string) {
   await page.getByRole('menuitem', { name, exact: true }).click()
 }
 
+/** Shows the page in another language from now on. */
+export async function showIn(page: Page, language: string) {
+  await page.evaluate((chosen) => localStorage.setItem('parley.preferences', `{"language":"${chosen}"}`), language)
+  await page.reload()
+}
+
 /** Waits until the element has the focus. */
 export const hasFocus = (element: Locator) =>
   expect.poll(() => element.evaluate((each) => each === document.activeElement)).toBe(true)

@@ -4,6 +4,7 @@ import type { Site } from './site.ts'
 import {
   act,
   article,
+  channelIdOf,
   channels,
   composer,
   createChannel,
@@ -128,7 +129,7 @@ export function writingJourneys(site: Site) {
     const xao = await signIn('xao')
     await createChannel(xao, 'crew deck')
     await say(xao, 'crew deck', 'shore leave')
-    const [, id] = /\/c\/([^/]+)/.exec(xao.url())!
+    const id = channelIdOf(xao)
     const crew: Person[] = []
     for (let n = 0; n < 21; n++) crew.push(await Person.signIn(site.baseUrl, `hand.${n}@example.com`))
     const { messages } = (await crew[0]!.get(`/channels/${id}/messages`)).body
@@ -185,10 +186,10 @@ export function writingJourneys(site: Site) {
   test('a message is sent without the quotation of a message that was deleted, and a link to a message opens in the same tab', async () => {
     const yul = await signIn('yul')
     await createChannel(yul, 'wheelhouse')
-    const [, id] = /\/c\/([^/]+)/.exec(yul.url())!
+    const id = channelIdOf(yul)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
-    const heading = await eve.says('north by west', { id: id! })
+    const heading = await eve.says('north by west', { id })
     await act(yul, 'north by west', 'Quote')
     await yul.getByText('Quoting eve').waitFor()
     await eve.delete(`/messages/${heading.id}`)
@@ -196,7 +197,7 @@ export function writingJourneys(site: Site) {
     await say(yul, 'wheelhouse', 'understood')
     const address = await article(yul, 'understood').getByRole('link').getAttribute('href')
 
-    await eve.says(`As you said in ${site.baseUrl}${address}`, { id: id! })
+    await eve.says(`As you said in ${site.baseUrl}${address}`, { id })
     await article(yul, 'As you said').getByRole('link', { name: site.baseUrl }).click()
     await yul.waitForURL(`**${address}`)
   })
@@ -222,12 +223,12 @@ export function writingJourneys(site: Site) {
   test('a chosen quotation stays with the draft, until its message is deleted', async () => {
     const kai = await signIn('kai')
     await createChannel(kai, 'forecastle')
-    const [, id] = /\/c\/([^/]+)/.exec(kai.url())!
+    const id = channelIdOf(kai)
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     await eve.post(`/channels/${id}/join`)
-    await eve.says('first watch', { id: id! })
-    const second = await eve.says('second watch', { id: id! })
-    const third = await eve.says('third watch', { id: id! })
+    await eve.says('first watch', { id })
+    const second = await eve.says('second watch', { id })
+    const third = await eve.says('third watch', { id })
     const quotation = kai.getByText('Quoting eve')
     // A message that arrives would move the list below the pointer.
     await article(kai, 'third watch').waitFor()

@@ -66,7 +66,8 @@ export function createFeed(options: FeedOptions): Feed {
   let following: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const check = () => {
+  /** Lets the loop compare with PostgreSQL before it waits again. */
+  const requestCheck = () => {
     mustCheck = true
     news.ring()
   }
@@ -82,25 +83,25 @@ export function createFeed(options: FeedOptions): Feed {
       news.ring()
     },
     // The check finds events that were published before the subscription.
-    onFollowing: check,
+    onFollowing: requestCheck,
   })
 
   async function follow() {
     while (!closing.signal.aborted) {
       try {
-        for (let text = next(); text !== undefined; text = next()) await receive(text)
+        for (let text = takeArrival(); text !== undefined; text = takeArrival()) await receive(text)
         if (mustCheck) await compareWithPostgres()
         failures.succeeded()
         if (arrivals.length === 0) await news.wait(checkMs)
       } catch (err) {
         failures.failed(err)
-        check()
+        requestCheck()
         await delay(200, undefined, { signal: closing.signal }).catch(() => {})
       }
     }
   }
 
-  function next() {
+  function takeArrival() {
     const text = closing.signal.aborted ? undefined : arrivals.shift()
     arrivedChars -= text?.length ?? 0
     return text
@@ -108,7 +109,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function receive(text: string) {
     const header = readHeader(text)
-    if (header.epoch !== epoch) return check()
+    if (header.epoch !== epoch) return requestCheck()
     if (header.last <= position) return
     if (header.first > position + 1) await fillUpTo(header.first - 1)
     if (header.epoch === epoch && header.last > position)
@@ -181,7 +182,7 @@ export function createFeed(options: FeedOptions): Feed {
         }
       }
       if (closing.signal.aborted) return
-      timer = setInterval(check, checkMs)
+      timer = setInterval(requestCheck, checkMs)
       following = follow()
     },
     async close() {

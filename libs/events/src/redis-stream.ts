@@ -60,6 +60,7 @@ export function openRedisStreamWriter({
   /** The last position that was assigned before this term or appended in it. Later positions in Redis are of another history. */
   let lastOwnPosition = begunAt
   let trimBelow = 0
+  /** Whether the Redis Stream may lack events below the queued ones. */
   let inDoubt = true
   let isAhead = false
   let closed = false
@@ -67,11 +68,12 @@ export function openRedisStreamWriter({
   /** When Redis refused the last append. Undefined after one that it accepted. */
   let refusedAt: number | undefined
 
-  const doubt = () => {
+  const continueWithRedis = () => {
+    // Redis may have restarted, and lost events.
     inDoubt = true
     writer.offer(target)
   }
-  redis.on('ready', doubt)
+  redis.on('ready', continueWithRedis)
 
   const writer: RedisStreamWriter = {
     trim(below) {
@@ -91,18 +93,19 @@ export function openRedisStreamWriter({
       }
       if (closed || isAhead || working || !isReady(redis) || (queue.length === 0 && !inDoubt)) return
       if (refusedAt !== undefined && performance.now() < refusedAt + refusedPauseMs) return
-      working = work().finally(() => {
+      working = appendQueued().finally(() => {
         working = undefined
       })
     },
     async close() {
       closed = true
-      redis.off('ready', doubt)
+      redis.off('ready', continueWithRedis)
       await working
     },
   }
 
-  async function work() {
+  /** Appends what is queued, and repairs the Redis Stream before it where that is necessary. Never rejects. */
+  async function appendQueued() {
     try {
       while (!isAhead && (queue.length > 0 || (inDoubt && !closed))) {
         if (inDoubt) await repair()

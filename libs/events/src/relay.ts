@@ -173,6 +173,7 @@ async function relayEvents(options: TermOptions, client: Client, progress: Progr
       Object.assign(term, { pos, ctid })
       renewedAt = begun
     } else if (renew || ids.length > 0) {
+      // There was something to write, and nothing was written: the token is stale.
       return
     }
 
@@ -183,8 +184,8 @@ async function relayEvents(options: TermOptions, client: Client, progress: Progr
     if (isFull) continue
 
     await signal.wait(pollMs)
-    const early = stepMs - (performance.now() - begun)
-    if (early > 1) await delay(early)
+    const leftMs = stepMs - (performance.now() - begun)
+    if (leftMs > 1) await delay(leftMs)
   }
 }
 

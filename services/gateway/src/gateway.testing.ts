@@ -6,7 +6,8 @@ import { carryConnections, protocol } from '@parley/multiplex'
 import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
 import { configWithoutServers } from '@parley/test'
-import { onTestFinished } from 'vitest'
+import { request } from 'undici'
+import { expect, onTestFinished } from 'vitest'
 import type { ReplicasOptions } from './proxy/replicas.ts'
 import { type RoutedService, routedServices } from './routing-table.ts'
 import { clusterGateway } from './service.ts'
@@ -18,6 +19,16 @@ import { clusterGateway } from './service.ts'
 
 /** An address where nothing answers: port 1 is privileged and unused. */
 export const nowhere = 'http://127.0.0.1:1'
+
+/** The body of a response of the gateway that says no. */
+export const refusal = { error: expect.any(String), requestId: expect.any(String) }
+
+/** The status of the response to GET. `fetch` would set its own Host header. */
+export async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
+  const { statusCode, body } = await request(url, { headers })
+  await body.dump()
+  return statusCode
+}
 
 interface UpstreamRequest {
   method: string

@@ -3,7 +3,7 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { importPart } from './app/import-part.ts'
 import { readPreferences } from './app/preferences.ts'
-import { session, startSession, streamRequested } from './app/session.ts'
+import { currentWorkspace, session, startSession, streamRequested } from './app/session.ts'
 import { App } from './app.tsx'
 import { startFonts } from './fonts/fonts.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
@@ -55,10 +55,10 @@ async function start() {
   )
 
   effect(() => {
-    const { value } = session
-    if (value.state !== 'signed-in' || !value.workspace.isReady.value) return
+    const workspace = currentWorkspace()
+    if (!workspace?.isReady.value) return
     const part = background()
-    return typeof part === 'object' ? part.startBackground(value.workspace) : undefined
+    return typeof part === 'object' ? part.startBackground(workspace) : undefined
   })
   keepSnapshots(background)
   // After all files that the first view needs.
@@ -70,7 +70,7 @@ async function start() {
  * Waits for the stored data for a short time, so that the page does not render twice: first without them, then with them.
  */
 function untilRestored(): Promise<unknown> {
-  const { value } = session
+  const workspace = currentWorkspace()
   const timeoutMs = hasSnapshot() ? storeTimeoutWithSnapshotMs : storeTimeoutMs
-  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, pause(timeoutMs)]) : Promise.resolve()
+  return workspace ? Promise.race([workspace.restored, pause(timeoutMs)]) : Promise.resolve()
 }

@@ -81,30 +81,41 @@ export function openSharedStream(
   }
 
   function onNoteOfLeader(note: NoteOfLeader) {
-    if (note.kind === 'welcome' && note.to === tabs.id) {
-      for (const frame of note.missed) deliver(frame)
-      // The role of the person may have changed since the leader connected.
-      becomeUpToDate({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
-      watching.setWatched(note.watched)
-    } else if (note.kind === 'open') {
-      // The leader resumed after its last event. If this tab has received that event, it has received all events before it.
-      if (isUpToDate && note.connected.resumed && note.cursor !== undefined && received.has(note.cursor)) {
-        becomeUpToDate(note.connected, undefined)
-      } else hello()
-      watching.setWatched(note.watched)
-    } else if (note.kind === 'frame' && isUpToDate) {
-      const { id, after } = note.frame
-      if (id !== undefined && received.has(id)) return
-      if (after === received.cursor) deliver(note.frame)
-      else hello()
-    } else if (note.kind === 'lost') {
-      callHandler(() => handlers.onLost?.(new Error(note.message), note.waitMs))
-      // The leader may be a background tab, whose timers the browser slows down. So this tab wakes it.
-      clearTimeout(waking)
-      waking = setTimeout(() => post({ kind: 'wake' }), note.waitMs)
-    } else if (note.kind === 'signed out') {
-      callHandler(() => handlers.onSignedOut?.())
+    switch (note.kind) {
+      case 'welcome':
+        if (note.to === tabs.id) onWelcome(note)
+        return
+      case 'open':
+        // The leader resumed after its last event. If this tab has received that event, it has received all events before it.
+        if (isUpToDate && note.connected.resumed && note.cursor !== undefined && received.has(note.cursor)) {
+          becomeUpToDate(note.connected, undefined)
+        } else hello()
+        return watching.setWatched(note.watched)
+      case 'frame':
+        return onFrame(note.frame)
+      case 'lost':
+        callHandler(() => handlers.onLost?.(new Error(note.message), note.waitMs))
+        // The leader may be a background tab, whose timers the browser slows down. So this tab wakes it.
+        clearTimeout(waking)
+        waking = setTimeout(() => post({ kind: 'wake' }), note.waitMs)
+        return
+      case 'signed out':
+        return callHandler(() => handlers.onSignedOut?.())
     }
+  }
+
+  /** The answer to `hello`. */
+  function onWelcome({ missed, connected, resumed, cursor, watched }: Extract<NoteOfLeader, { kind: 'welcome' }>) {
+    for (const frame of missed) deliver(frame)
+    // The role of the person may have changed since the leader connected.
+    becomeUpToDate({ ...connected, role: undefined, resumed }, cursor)
+    watching.setWatched(watched)
+  }
+
+  function onFrame(frame: Frame) {
+    if (!isUpToDate || (frame.id !== undefined && received.has(frame.id))) return
+    if (frame.after === received.cursor) deliver(frame)
+    else hello()
   }
 
   function onNoteToLeader(note: NoteToLeader) {

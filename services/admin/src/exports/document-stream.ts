@@ -71,7 +71,7 @@ async function* readWhenReady(
   const endMs = performance.now() + maxWaitMs
   let row = running
   while (row.state !== 'ready') {
-    if (performance.now() >= endMs) throw notYet(row)
+    if (performance.now() >= endMs) throw takesLonger(row)
     yield Buffer.from('\n')
     row = await awaitExport(deps, row, { timeoutMs: keepAliveMs })
   }
@@ -97,5 +97,6 @@ export async function awaitExport(
   }
 }
 
-export const notYet = ({ id }: ExportRow) =>
+/** The refusal of a request that has waited for its export: the client can download it later. */
+export const takesLonger = ({ id }: ExportRow) =>
   unavailable(`The export is not ready yet. It will be at /admin/exports/${id}/download`, 30)

@@ -4,7 +4,7 @@ import { ApiError, IdempotencyHeaders, notFound, refusals } from '@parley/contra
 import type { Deps } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { awaitExport, decompress, notYet, openCompressed, streamWhenReady } from './document-stream.ts'
+import { awaitExport, decompress, openCompressed, streamWhenReady, takesLonger } from './document-stream.ts'
 import { findExport } from './exports.queries.ts'
 import { Export, ExportDocument, type ExportRow, exportView } from './exports.schema.ts'
 import { createExport, findOrCreateExport } from './new-export.ts'
@@ -62,7 +62,7 @@ export const exportRoutes =
       wakeRelay()
       const hasLeft = () => raw.destroyed || reply.raw.destroyed
       const row = await awaitExport(deps, created, { timeoutMs: quietMs, hasLeft })
-      if (row.state === 'waiting') throw notYet(row)
+      if (row.state === 'waiting') throw takesLonger(row)
       const open = async (ready: ExportRow) => decompress(await openCompressed(deps, ready, claims, accessMs))
       const body = row.state === 'ready' ? await open(row) : streamWhenReady(deps, row, open)
 
@@ -98,7 +98,7 @@ export const exportRoutes =
     /** Sets the headers of a download, and returns its export. @throws ApiError 404 when there is nothing to download. */
     async function setDownloadHeaders(id: string, reply: FastifyReply): Promise<ExportRow> {
       const row = await requireExport(id)
-      if (row.state !== 'ready') throw notReady(row)
+      if (row.state !== 'ready') throw noDocument(row)
       reply
         .type('application/gzip')
         .header('content-length', row.size!)
@@ -113,7 +113,8 @@ export const exportRoutes =
     }
   }
 
-const notReady = ({ state }: ExportRow) =>
+/** The refusal of a download of an export that is not ready. */
+const noDocument = ({ state }: ExportRow) =>
   new ApiError(
     404,
     'not_found',

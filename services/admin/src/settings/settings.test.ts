@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
 const path = '/server/settings'
-const entries = () =>
-  environment.deps.db.selectFrom('auditLog').selectAll().where('action', '=', 'server.settings.update').execute()
+const entries = () => environment.auditLog({ action: 'server.settings.update' })
 
 describe('the settings of the server', () => {
   test('are for everybody to read, and an admin to change', async () => {

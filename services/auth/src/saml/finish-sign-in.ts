@@ -5,7 +5,7 @@ import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { requireState } from '../single-sign-on/sign-in-state.ts'
-import type { SamlProvider } from './saml-provider.ts'
+import { invalidResponse, type SamlProvider } from './saml-provider.ts'
 
 /** A response that a browser has posted, with what the route has read of it. */
 interface PostedResponse {
@@ -29,7 +29,7 @@ export async function finishSignIn(deps: Deps, posted: PostedResponse): Promise<
   const { ip, now } = origin
 
   await requireState(deps, { provider: { id: storedIdOf(provider) }, ip, now, state, browserSecret })
-  if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
+  if (fault) throw invalidResponse(fault)
   const { person, policy, assertion } = await provider.identify(response, requestIdOf(state), now)
 
   const session = await db.transaction().execute(async (trx) => {

@@ -80,21 +80,22 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
         .catch((error: unknown) => {
           // An error answer has no assertion and no signature, so its text is not logged.
           if (error instanceof SamlStatusError) throw new SignInFailure('provider_refused')
-          throw refused((error as Error).message.slice(0, 200))
+          throw invalidResponse((error as Error).message.slice(0, 200))
         })
-      if (!profile) throw refused('the answer has no assertion')
+      if (!profile) throw invalidResponse('the answer has no assertion')
       const assertion = readAssertion(profile.getAssertion?.(), { requestId, acsUrl, idpIssuer, now, toleratedMs })
-      if (typeof assertion === 'string') throw refused(assertion)
+      if (typeof assertion === 'string') throw invalidResponse(assertion)
       return { person: personOf(assertion), policy: entry, assertion }
     },
   }
 
   function personOf({ subject, format, attributes }: Assertion): DirectoryPerson {
-    if (format === transient) throw refused('the NameID is transient, but it must be persistent')
+    if (format === transient) throw invalidResponse('the NameID is transient, but it must be persistent')
     const { claims = {} } = entry
-    const text = (of: keyof typeof usual) => first(namesOf(of), (attribute) => textClaim(attributes, attribute))
-    const list = (of: keyof typeof usual) => first(namesOf(of), (attribute) => listClaim(attributes, attribute))
-    const namesOf = (of: keyof typeof usual) => (claims[of] === undefined ? usual[of] : [claims[of]])
+    /** The names of the attribute for a field: the configured one, or else the usual ones. */
+    const namesOf = (field: keyof typeof usual) => (claims[field] === undefined ? usual[field] : [claims[field]])
+    const text = (field: keyof typeof usual) => first(namesOf(field), (name) => textClaim(attributes, name))
+    const list = (field: keyof typeof usual) => first(namesOf(field), (name) => listClaim(attributes, name))
     return {
       identity: { protocol: 'saml', issuer: idpIssuer, subject },
       // The address is trusted, because it comes from the organisation's own directory.
@@ -109,7 +110,9 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
 
 export type SamlProvider = ReturnType<typeof createSamlProvider>
 
-const refused = (reason: string) => new SignInFailure('provider_unavailable', { cause: new Error(reason) })
+/** The failure for a response of the provider that is not valid. The reason is for the log. */
+export const invalidResponse = (reason: string) =>
+  new SignInFailure('provider_unavailable', { cause: new Error(reason) })
 
 const first = <T>(names: readonly string[], read: (name: string) => T | undefined): T | undefined =>
   names.map(read).find((value) => value !== undefined)

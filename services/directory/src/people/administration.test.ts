@@ -9,14 +9,6 @@ import { administrationRoutes } from './administration.routes.ts'
 
 const environment = testEnvironment()
 const unknownId = '0190a000-0000-7000-8000-000000000001'
-const auditOf = (action: string, target: string) =>
-  environment.deps.db
-    .selectFrom('auditLog')
-    .selectAll()
-    .where('action', '=', action)
-    .where('targetId', '=', target)
-    .orderBy('id')
-    .execute()
 const rowOf = (id: string) =>
   environment.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
@@ -48,7 +40,9 @@ describe('POST /users/add', () => {
     expect({ status, body }).toEqual({ status: 200, body: { success: true, userId: expect.any(String) } })
     const added = { ...newMember, id: body.userId, userName: 'new.one', email: 'new.one@example.com' }
     await environment.events.to(cat).toHave('NEW_USER', added)
-    expect(await auditOf('user.create', body.userId)).toMatchObject([{ actorId: ada.id, ip: '127.0.0.1' }])
+    expect(await environment.auditLog({ action: 'user.create', targetId: body.userId })).toMatchObject([
+      { actorId: ada.id, ip: '127.0.0.1' },
+    ])
   })
 
   test('adds an admin with a password, of which only a hash is kept', async () => {
@@ -121,7 +115,7 @@ describe('PUT /users/:id/role', () => {
     const marker = await environment.people.ann.says('marker', environment.channel.general)
     await stream.waitFor('NEW_MESSAGE', { id: marker.id })
     expect(stream.all('NEW_MESSAGE').map(({ id }) => id)).not.toContain(second.id)
-    expect(await auditOf('user.role.update', zoe.id)).toMatchObject([
+    expect(await environment.auditLog({ action: 'user.role.update', targetId: zoe.id })).toMatchObject([
       { actorId: ada.id, metadata: { role: 'admin' } },
       { actorId: ada.id, metadata: { role: 'member' } },
     ])
@@ -130,7 +124,7 @@ describe('PUT /users/:id/role', () => {
 
   test('the same role again is no change', async () => {
     expect(await ada.put(`/users/${zoe.id}/role`, { role: 'user' })).toMatchObject({ status: 200 })
-    expect(await auditOf('user.role.update', zoe.id)).toEqual([])
+    expect(await environment.auditLog({ action: 'user.role.update', targetId: zoe.id })).toEqual([])
   })
 
   test.each([
@@ -163,9 +157,9 @@ describe('DELETE /users/:id', () => {
     expect((await ada.get('/channels')).body.channels).toContainEqual(
       expect.objectContaining({ id: secret.id, members: [ada.id] }),
     )
-    expect(await auditOf('user.remove', zoe.id)).toMatchObject([{ actorId: ada.id }])
+    expect(await environment.auditLog({ action: 'user.remove', targetId: zoe.id })).toMatchObject([{ actorId: ada.id }])
     const { sessionId } = environment.deps.tokens.readRefresh(zoe.refreshToken!)
-    expect(await auditOf('session.end', sessionId)).toMatchObject([
+    expect(await environment.auditLog({ action: 'session.end', targetId: sessionId })).toMatchObject([
       { actorId: ada.id, metadata: { reason: 'removed' }, ip: '127.0.0.1' },
     ])
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 404 })

@@ -22,7 +22,7 @@ export async function syncAdminGroups(
   userIds: readonly string[],
   context: ScimContext,
 ): Promise<void> {
-  for (const { id, role, isWanted } of await listChanges(trx, userIds, context.adminGroups)) {
+  for (const { id, role, isWanted } of await listRoleChanges(trx, userIds, context.adminGroups)) {
     if (isWanted) await assignRole(trx, id, { role: 'admin' }, context)
     else if (role === 'admin') await assignRole(trx, id, { role: 'member' }, context)
     await trx.updateTable('users').set({ scimMadeAdmin: isWanted }).where('id', '=', id).execute()
@@ -38,8 +38,11 @@ const isAnyMadeAdmin = async (db: Reader, userIds: readonly string[]): Promise<b
     .limit(1)
     .executeTakeFirst()) !== undefined
 
-/** Served by group_members_of_user. */
-async function listChanges(db: Reader, userIds: readonly string[], adminGroups: readonly string[]) {
+/**
+ * The people whose role does not agree with their groups: members who are in an admin group, and people whom such a group made admins
+ * and who are in none any more. Served by group_members_of_user.
+ */
+async function listRoleChanges(db: Reader, userIds: readonly string[], adminGroups: readonly string[]) {
   // PostgreSQL writes both names in lower case, because it writes a last Σ in another way than JavaScript.
   const names = sql`select lower(name) from unnest(${adminGroups}::text[]) name`
   const isWanted = sql<boolean>`exists (

@@ -44,9 +44,10 @@ export async function changeScimGroup(
   const before = await lockExpected(trx, id, context)
   const name = displayName === undefined ? before.name : await claimGroupName(trx, displayName, id)
   const isRenamed = name !== before.name
-  const concerned = new Set(members ? [...members.add, ...members.remove].filter(isRowId) : [])
-  if (isRenamed || members?.isWhole) for (const each of await listGroupMembers(trx, id)) concerned.add(each)
-  await lockForAdminGroups(trx, [...concerned], context)
+  const present = isRenamed || members?.isWhole ? await listGroupMembers(trx, id) : []
+  /** The people whose role may change. A name may be that of an admin group, so a new one concerns all members. */
+  const concerned = [...new Set([...present, ...namedIn(members)])]
+  await lockForAdminGroups(trx, concerned, context)
 
   if (members) {
     await requireVisible(trx, [...members.add])
@@ -55,7 +56,7 @@ export async function changeScimGroup(
   if (isRenamed) await updateGroup(trx, id, { name }, context)
   if (externalId !== undefined && externalId !== before.externalId)
     await updateExternalId(trx, id, { externalId, changedAt: nextChange(context.now) })
-  await syncAdminGroups(trx, [...concerned], context)
+  await syncAdminGroups(trx, concerned, context)
   return (await findScimGroup(trx, id))!
 }
 
@@ -88,6 +89,9 @@ async function requireVisible(trx: Transaction, ids: readonly string[]): Promise
   const unknown = await findInvisible(trx, ids)
   if (unknown !== undefined) throw scimRefusal(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
+
+const namedIn = (members: MembersChange | undefined): string[] =>
+  members ? [...members.add, ...members.remove].filter(isRowId) : []
 
 const groupChangeOf = ({ isWhole, add, remove }: MembersChange) =>
   isWhole ? { members: [...add] } : { add: [...add], remove: [...remove] }

@@ -8,7 +8,10 @@ import { isExpected, listOf, refuse, sendScim } from './scim-responses.ts'
 /** The options of every route of SCIM. The hook of `scimRoutes` checks the token. */
 export const scimRoute = { config: { access: 'claims' }, schema: { hide: true } } as const
 
-/** A kind of resource, users or groups, as its routes need it. */
+/**
+ * A kind of resource, users or groups, as its routes need it. A directory sends a `Whole` resource to create or replace one, and a `Part`
+ * to change one.
+ */
 export interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   /** `/Users` */
   path: string

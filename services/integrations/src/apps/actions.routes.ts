@@ -21,15 +21,9 @@ import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import type { AppParts } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
-import {
-  callApp,
-  createResponseUrl,
-  type Interaction,
-  type RequestedInteraction,
-  slackFieldsOf,
-  team,
-} from './call-app.ts'
+import { callApp, type Interaction, type RequestedInteraction, slackFieldsOf, team } from './call-app.ts'
 import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-messages.ts'
+import { createResponseUrl } from './response-urls.ts'
 
 const ClickButton = {
   summary: 'Click a button of a message',

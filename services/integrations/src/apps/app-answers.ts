@@ -75,39 +75,39 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     const envelope = { to: recipientOf(interaction), author: authorOf(interaction.app) }
     if (isTrue(payload.delete_original)) {
       if (original) return removeEphemeralMessage(deps, { ...envelope, original })
-      if (messageId !== undefined) return changeMessages(interaction, 'DELETE', `/${messageId}`)
+      if (messageId !== undefined) return changeAsBot(interaction, 'DELETE', { messageId })
     }
     const content = await read(payload)
     if (!content) return null
     if (isTrue(payload.replace_original)) {
       if (original) return sendEphemeralMessage(deps, { ...envelope, original }, content)
-      if (messageId !== undefined) return changeMessages(interaction, 'PUT', `/${messageId}`, content)
+      if (messageId !== undefined) return changeAsBot(interaction, 'PUT', { messageId, content })
     }
-    if (payload.response_type === 'in_channel') return changeMessages(interaction, 'POST', '', content)
+    if (payload.response_type === 'in_channel') return changeAsBot(interaction, 'POST', { content })
     return sendEphemeralMessage(deps, envelope, content)
   }
 
   async function read(payload: Payload): Promise<SlackContent | undefined> {
-    const texts = readable(() => {
+    const texts = refusingUnreadable(() => {
       refuseNul(payload)
       return textsOf(payload)
     })
     const names = await findNamesIn(db, texts)
-    return readable(() => readContent(payload, names))
+    return refusingUnreadable(() => readContent(payload, names))
   }
 
   /** Posts, changes or deletes a message of the bot. Returns null, because everybody in the channel gets the message. */
-  async function changeMessages(
+  async function changeAsBot(
     { app, channel, requestId }: Interaction,
     method: 'POST' | 'PUT' | 'DELETE',
-    path: string,
-    content?: SlackContent,
+    { messageId, content }: { messageId?: string; content?: SlackContent },
   ): Promise<null> {
     const { botId } = app
+    const messages = `/apps/${botId}/messages`
     const { status, body } = await call({
       service: 'messaging',
       method,
-      path: `/apps/${botId}/messages${path}`,
+      path: messageId === undefined ? messages : `${messages}/${messageId}`,
       token: writeAppPass(seals, { botId, channelId: channel.id, expiresAt: clock() + passMs }),
       body: content,
       ...(method === 'POST' && { idempotencyKey: randomUUID() }),
@@ -122,7 +122,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */
-function readable<Value>(read: () => Value): Value {
+function refusingUnreadable<Value>(read: () => Value): Value {
   try {
     return read()
   } catch (error) {

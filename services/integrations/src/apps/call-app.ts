@@ -1,19 +1,15 @@
-import { hash, randomBytes } from 'node:crypto'
 import { wireChannelId } from '@parley/access'
 import { openSigningSecret } from '@parley/accounts'
-import { type AppResponseRow, type ChannelRow, uuidv7 } from '@parley/database'
+import { type ChannelRow, uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { type Requester, RequestFailed } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { slackSignature } from '@parley/slack'
-import { type App, insertResponse } from './apps.queries.ts'
+import type { App } from './apps.queries.ts'
 import type { Original } from './ephemeral-messages.ts'
 
 /** An app must answer within this time, as at Slack. */
 const timeoutMs = 3_000
-/** An app may answer later this many times, within this time. */
-const responseUses = 5
-const responseMs = 30 * 60_000
 
 /** The use of an app in a channel: a person types its command or clicks its button. */
 export interface Interaction {
@@ -46,37 +42,6 @@ export const slackFieldsOf = ({ app, channel }: Interaction) => ({
   channel: { id: wireChannelId(channel), name: channel.kind === 'direct' ? 'directmessage' : channel.name! },
   trigger_id: uuidv7(),
 })
-
-/**
- * Makes an address at which the app may answer for half an hour. Only a hash of its secret is stored. When the button was on an ephemeral
- * message, the secret begins with the time of that message, because the row does not say whether the message is ephemeral or stored.
- */
-export async function createResponseUrl({ db, config, clock }: Deps, interaction: Interaction): Promise<string> {
-  const id = uuidv7()
-  const random = randomBytes(24).toString('base64url')
-  const secret = interaction.original ? `${interaction.original.createdAt}.${random}` : random
-  await insertResponse(db, {
-    id,
-    secretHash: hash('sha256', secret, 'buffer'),
-    botId: interaction.app.botId,
-    userId: interaction.caller.userId,
-    channelId: interaction.channel.id,
-    messageId: interaction.messageId ?? interaction.original?.id ?? null,
-    usesLeft: responseUses,
-    expiresAt: clock() + responseMs,
-  })
-  return `${config.auth.appUrl}/hooks/responses/${id}/${secret}`
-}
-
-/** The message that an answer at such an address may change: a stored one, or an ephemeral one whose time is in the secret. */
-export function messageOfResponse(
-  { messageId }: AppResponseRow,
-  secret: string,
-): Pick<Interaction, 'messageId' | 'original'> {
-  if (messageId === null) return {}
-  const [, createdAt] = /^(\d+)\./.exec(secret) ?? []
-  return createdAt === undefined ? { messageId } : { original: { id: messageId, createdAt: Number(createdAt) } }
-}
 
 /** Sends a form to an app, signed like Slack's, and reads the answer. Redirects are not followed. */
 export async function callApp(

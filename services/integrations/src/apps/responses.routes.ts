@@ -1,4 +1,3 @@
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findChannel } from '@parley/access'
 import { type AppResponseRow, isRowId } from '@parley/database'
@@ -8,7 +7,8 @@ import { plainText, refuseInPlainText, sendOk, takeAnyText } from '../hooks/plai
 import { readPayload } from '../hooks/read-payload.ts'
 import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
 import { findApp, findReader, findResponse, spendResponseUse } from './apps.queries.ts'
-import { type Interaction, messageOfResponse } from './call-app.ts'
+import type { Interaction } from './call-app.ts'
+import { isSecretOf, messageOfResponse } from './response-urls.ts'
 
 const AnswerLater = {
   summary: 'Answer a command or a button later',
@@ -32,7 +32,7 @@ export const responseRoutes =
     app.post('/hooks/responses/:responseId/:secret', route, async (request, reply) => {
       const { responseId, secret } = request.params
       const response = isRowId(responseId) ? await findResponse(db, responseId) : undefined
-      if (!response || !isSecret(response, secret)) throw webhookRefusal(404, 'no_service')
+      if (!response || !isSecretOf(response, secret)) throw webhookRefusal(404, 'no_service')
       if (response.expiresAt <= clock()) throw webhookRefusal(404, 'expired_url')
       const payload = readPayload(request.body, request.headers['content-type'] ?? '')
       const interaction = await findInteraction(response, { secret, requestId: request.id })
@@ -57,6 +57,3 @@ export const responseRoutes =
       return caller && { app: found, channel, caller, requestId, ...messageOfResponse(response, secret) }
     }
   }
-
-const isSecret = ({ secretHash }: AppResponseRow, secret: string) =>
-  timingSafeEqual(secretHash, hash('sha256', secret, 'buffer'))

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel, accessConversation, accessFile, accessImage } from '@parley/access'
+import { accessFile, accessImage, accessPlace, type PlaceInPath } from '@parley/access'
 import { BlobMissing, type BlobStore, type ByteRange, thumbnailKey } from '@parley/blobs'
 import { ApiError, Id, notFound, refusals } from '@parley/contract'
 import type { UploadRow } from '@parley/database'
@@ -59,29 +59,19 @@ export const downloadRoutes =
     }
     download('/files/:filename', DownloadFile, file)
 
-    async function channelImage(request: FastifyRequest, reply: FastifyReply) {
-      const { channelId, filename } = request.params as Static<typeof DownloadChannelImage.params>
-      const channel = await accessChannel(db, request.caller, channelId)
-      return image(request, reply, await accessImage(db, request.caller, channel, filename))
+    async function image(request: FastifyRequest, reply: FastifyReply) {
+      const { filename, ...place } = request.params as PlaceInPath & { filename: string }
+      const { size } = request.query as Static<typeof ImageQuery>
+      const channel = await accessPlace(db, request.caller, place)
+      const upload = await accessImage(db, request.caller, channel, filename)
+      return sendBytes(request, reply, size === 'thumb' ? await thumbnailOf(blobs, upload) : wholeOf(blobs, upload))
     }
-    download('/channels/:channelId/messages/image/:filename', DownloadChannelImage, channelImage)
-
-    async function directImage(request: FastifyRequest, reply: FastifyReply) {
-      const { conversationId, filename } = request.params as Static<typeof DownloadDirectImage.params>
-      const conversation = await accessConversation(db, request.caller, conversationId)
-      return image(request, reply, await accessImage(db, request.caller, conversation, filename))
-    }
-    download('/conversations/:conversationId/messages/image/:filename', DownloadDirectImage, directImage)
+    download('/channels/:channelId/messages/image/:filename', DownloadChannelImage, image)
+    download('/conversations/:conversationId/messages/image/:filename', DownloadDirectImage, image)
 
     function download(path: string, schema: object, handler: RouteHandlerMethod) {
       app.get(path, { schema, exposeHeadRoute: false }, handler)
       app.head(path, { schema: { hide: true } }, handler)
-    }
-
-    async function image(request: FastifyRequest, reply: FastifyReply, upload: UploadRow) {
-      const { size } = request.query as Static<typeof ImageQuery>
-      const bytes = size === 'thumb' ? await thumbnailOf(blobs, upload) : wholeOf(blobs, upload)
-      return sendBytes(request, reply, bytes)
     }
   }
 

@@ -49,6 +49,7 @@ export interface Search extends Beginning {
   wanted: Wanted
 }
 
+/** What `beginSearch` has read. */
 export interface Beginning extends Unindexed {
   /** People, removed ones too, whose name contains the wanted text. */
   authorIds: string[]

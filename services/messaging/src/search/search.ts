@@ -108,9 +108,11 @@ const withoutRepetitions = (hits: readonly Hit[]): Hit[] => [...new Map(hits.map
 async function searchRecentChanges({ snapshot, search, sizes, requireTime }: SearchRun): Promise<Hit[]> {
   const { portion } = sizes
   const { unseenIds, unreadBelow, wanted } = search
+  // Messages below it are searched by `searchUnindexedPast`.
   const ids = unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow)
   let best: Hit[] = []
   let until = ids.length
+  // The first portion is smaller, because the newest messages are often enough.
   for (let size = Math.ceil(portion / 10); until > 0; size = portion) {
     await requireTime(catchingUp)
     const from = best.length < wanted.limit ? wanted.from : Math.max(wanted.from, best.at(-1)!.createdAt)

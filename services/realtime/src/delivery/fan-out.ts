@@ -34,11 +34,16 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   const measured = createDeliveryMetrics(metrics, clock)
   const queue = createWriteQueue(streams)
   const waiters = new Set<{ pos: number; wake: () => void }>()
+  /** The events whose audiences are known, until they are added to the queue. */
   let pending: Delivery[] = []
+  /** How many calls of `prepare` are reading rights. */
   let preparing = 0
   let isScheduled = false
+  /** All events up to this position were added to the queue. Only valid while later ones are pending or prepared. */
   let lastQueued = 0
+  /** Increases with each reset. What was received before a reset is dropped. */
   let generation = 0
+  /** When a turn last ended with an empty queue. */
   let emptyAt = 0
 
   /** Queues the next events. When rights must be read first, it returns a promise that resolves once the events are queued. */

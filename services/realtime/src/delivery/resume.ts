@@ -55,7 +55,7 @@ export function createResume({
    * Where a stream with this cursor begins. Null when it cannot resume: then it begins live, and its client fetches everything
    * again. A consumer may resume from before the replay window, because the events are kept for it.
    */
-  async function findStart(cursor: Cursor | null, isConsumer = false): Promise<Start | null> {
+  async function findStart(cursor: Cursor | null, { isConsumer }: { isConsumer: boolean }): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed.epoch) return null
     const after = cursor.pos
     if (after === fanOut.position()) return { after, page: null }

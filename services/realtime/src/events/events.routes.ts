@@ -110,7 +110,7 @@ export const streamRoutes =
             slot ??= await slots.claim(caller.userId)
             if (needsFollower(caller)) follower ??= await channels.follow(caller.userId)
             const stored = consumer && (await claimPosition(caller.userId, consumer))
-            const start = await resume.findStart(cursor ?? stored ?? null, stored !== undefined)
+            const start = await resume.findStart(cursor ?? stored ?? null, { isConsumer: stored !== undefined })
             await sleep.untilAwake()
             return { caller, start }
           })
@@ -173,7 +173,8 @@ export const streamRoutes =
       if (consumer) consumers.add(consumer.streamId, stream)
       // The head and the missed events, if they are in memory, are sent in one write.
       socket.cork()
-      socket.write(responseHead(reply) + greeting(stream, start !== null, { epoch: feed.epoch, pos: begin.after }))
+      const at = { epoch: feed.epoch, pos: begin.after }
+      socket.write(responseHead(reply) + greeting(stream, { isResumed: start !== null, cursor: at }))
       void resume.replay(stream, begin)
       process.nextTick(uncork, socket)
       return reply

@@ -38,7 +38,10 @@ export function responseHead(reply: FastifyReply): string {
 }
 
 /** CONNECTED, the first event of every stream. */
-export function greeting({ id, person }: OpenStream, resumed: boolean, cursor: Cursor): string {
+export function greeting(
+  { id, person }: OpenStream,
+  { isResumed, cursor }: { isResumed: boolean; cursor: Cursor },
+): string {
   const event = {
     type: 'CONNECTED',
     payload: {
@@ -47,7 +50,7 @@ export function greeting({ id, person }: OpenStream, resumed: boolean, cursor: C
       userId: person.userId,
       role: person.role,
       connectionId: id,
-      resumed,
+      resumed: isResumed,
     },
   }
   // The time is random, so that clients do not all reconnect at the same moment.

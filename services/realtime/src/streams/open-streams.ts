@@ -3,10 +3,8 @@ import { type Role, tooMany, unavailable } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { label, type Metrics, metric } from '@parley/telemetry'
-import { keepAliveFrame } from './frames.ts'
 import type { KnownChannels } from './known-channels.ts'
 import { createReconnectSurge } from './reconnect-surge.ts'
-import type { SleepWatch } from './sleep-watch.ts'
 import type { EndReason, OpenSession, OpenStream, Person, StreamView } from './stream.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
 
@@ -193,34 +191,4 @@ function removeFromOwner<Owner extends { streams: Set<OpenStream> }>(
   owner.streams.delete(stream)
   // After its last stream ended, a newer object may have taken its place.
   if (owner.streams.size === 0 && owners.get(id) === owner) owners.delete(id)
-}
-
-/** Writes a comment to every stream once in `seconds`, each second to a part of the streams. */
-export function createKeepAlive({ streams, sleep, seconds }: KeepAliveParts) {
-  let timer: NodeJS.Timeout | undefined
-  let turn = 0
-
-  function writeToNext() {
-    turn = (turn + 1) % seconds
-    if (!sleep.isAwake()) return
-    for (const stream of streams.all) {
-      // A stream with unsent data is not idle.
-      if (stream.number % seconds === turn && stream.socket.writableLength === 0) streams.write(stream, keepAliveFrame)
-    }
-  }
-
-  return {
-    start() {
-      timer = setInterval(writeToNext, 1_000)
-    },
-    stop() {
-      clearInterval(timer)
-    },
-  }
-}
-
-interface KeepAliveParts {
-  streams: Pick<OpenStreams, 'all' | 'write'>
-  sleep: Pick<SleepWatch, 'isAwake'>
-  seconds: number
 }

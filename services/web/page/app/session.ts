@@ -34,6 +34,8 @@ type SessionState =
 /** Only `enter`, `enrol`, `leave` and `finishSignOut` change it, and `startSession` when the server cannot be reached. */
 const current = signal<SessionState>({ state: 'starting' })
 export const session: ReadonlySignal<SessionState> = current
+/** The workspace of the signed-in person, if somebody is signed in. It reads the signal, so effects follow it. */
+export const currentWorkspace = () => (session.value.state === 'signed-in' ? session.value.workspace : undefined)
 const person = createPersonOfPage()
 
 const firstStream = Promise.withResolvers<void>()
@@ -113,8 +115,7 @@ export async function continueSession(returnTo?: string) {
  * soon as the server can be reached. Until then, this browser allows no new sign-in.
  */
 export async function signOut() {
-  const { value } = session
-  const workspace = value.state === 'signed-in' ? value.workspace : undefined
+  const workspace = currentWorkspace()
   const leavingId = person.id()
   // Waiting deletions are sent first, but only for a short time, because the network may be lost.
   if (workspace?.connection.value === 'live') {
@@ -156,8 +157,7 @@ function arrive(userId: string) {
 
 /** Shows the set-up of a second factor. Until it is done, the server refuses all other requests. */
 function enrol() {
-  const { value } = session
-  if (value.state === 'signed-in') value.workspace.end()
+  currentWorkspace()?.end()
   current.value = { state: 'enrolling' }
 }
 
@@ -184,9 +184,8 @@ async function checkEnrolment() {
  * additional request before the first message.
  */
 function checkEnrolmentWhenLost() {
-  const { value } = session
-  if (value.state !== 'signed-in') return
-  const { connection } = value.workspace
+  const connection = currentWorkspace()?.connection
+  if (!connection) return
   const stop = effect(() => {
     if (connection.value === 'connecting') return
     if (connection.value === 'lost') void checkEnrolment()
@@ -198,7 +197,7 @@ function checkEnrolmentWhenLost() {
 function leave(refusal?: RequestFailed) {
   const userId = person.leave()
   const { value } = session
-  if (value.state === 'signed-in') value.workspace.end()
+  currentWorkspace()?.end()
   // The workspace ended before the session did, so its copies are still stored.
   if (value.state === 'enrolling' && userId !== undefined) wipeCopies(userId)
   // What the person was told does not concern the next one.

@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals'
 import type { Part } from '../app/part.ts'
-import { session } from '../app/session.ts'
+import { currentWorkspace } from '../app/session.ts'
 import type { takeSnapshot } from './take-snapshot.ts'
 import { postToWorker } from './worker.ts'
 
@@ -10,15 +10,15 @@ import { postToWorker } from './worker.ts'
  */
 export function keepSnapshots(part: () => Part<{ takeSnapshot: typeof takeSnapshot }>) {
   effect(() => {
-    const { value } = session
-    if (value.state === 'signed-in') void postToWorker({ kind: 'signed in', userId: value.workspace.myId })
+    const workspace = currentWorkspace()
+    if (workspace) void postToWorker({ kind: 'signed in', userId: workspace.myId })
   })
   const keep = () => {
-    const { value } = session
-    if (value.state !== 'signed-in') return void postToWorker({ kind: 'snapshot', snapshot: null })
+    const workspace = currentWorkspace()
+    if (!workspace) return void postToWorker({ kind: 'snapshot', snapshot: null })
     const loaded = part()
     if (typeof loaded === 'string') return
-    void postToWorker({ kind: 'snapshot', snapshot: loaded.takeSnapshot(value.workspace.myId) })
+    void postToWorker({ kind: 'snapshot', snapshot: loaded.takeSnapshot(workspace.myId) })
   }
   addEventListener('pagehide', keep)
   document.addEventListener('visibilitychange', () => {

@@ -43,7 +43,7 @@ export async function computeExport(
   if (number === undefined) return
   const attempt: Attempt = { exportId, attempt: number }
   if (number > maxAttempts) return void (await markFailed(db, exportId, clock()))
-  await removeParts({ db, blobs }, exportId, number - 1)
+  await deleteBytes({ db, blobs }, exportId, number - 1)
 
   const progress: Progress = { done: 0, total: 0 }
   let updatedAt = Number.NEGATIVE_INFINITY
@@ -113,14 +113,15 @@ async function storeParts(
 }
 
 /**
- * Deletes the bytes of all attempts up to this one. Their rows stay until the export is deleted, because a worker that
+ * Deletes the bytes of the parts of all attempts up to this one. Their rows stay until the export is deleted, because a worker that
  * was thought dead may still store a part.
  */
-async function removeParts({ db, blobs }: PartStore, exportId: string, upTo: number): Promise<void> {
+async function deleteBytes({ db, blobs }: PartStore, exportId: string, upTo: number): Promise<void> {
   const parts = await listParts(db, exportId, upTo)
   await blobs.delete(parts.map(exportPartKey))
 }
 
+/** Joins the bytes to parts of at least `partBytes`. The last one may be smaller. */
 async function* cut(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let [held, heldBytes]: [Buffer[], number] = [[], 0]
   for await (const chunk of bytes) {

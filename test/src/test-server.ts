@@ -1,5 +1,5 @@
-import { Person } from '@parley/test'
-import type { Installation } from '../src/launch.ts'
+import type { Installation } from './launch.ts'
+import { Person } from './person.ts'
 
 /**
  * The start of every journey: a running installation, and people who may sign in. The test environment is a server in

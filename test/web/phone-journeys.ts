@@ -1,0 +1,156 @@
+import type { Locator } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { heightsOf, styleOf } from './measures.ts'
+import { narrowest, phone } from './phones.ts'
+import type { Site } from './site.ts'
+import { article, openChannel } from './visitors.ts'
+
+/** Sizes and positions on the screen of a phone. */
+export function phoneJourneys(site: Site) {
+  const { signIn } = site
+
+  test('the buttons of a table are in sight on a phone', async () => {
+    await Person.signIn(site.baseUrl, 'ann@example.com')
+    const page = await signIn('ann', '/', phone)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sessions' }).click()
+    const { x, width } = (await page.getByRole('button', { name: 'End session' }).first().boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(phone.viewport.width)
+  })
+
+  test('controls are large enough for a finger, and fields have a font that no browser enlarges', async () => {
+    const ben = await Person.signIn(site.baseUrl, 'ben@example.com')
+    const channel = await ben.creates({ name: 'fingers' })
+    const page = await signIn('ben', `/c/${channel.id}`, phone)
+    const box = page.getByRole('textbox', { name: 'Message fingers' })
+    await box.waitFor()
+    for (const field of [box, page.getByRole('searchbox', { name: 'Search' })]) {
+      expect(Number.parseFloat(await styleOf(field, 'fontSize'))).toBeGreaterThanOrEqual(16)
+    }
+    await page.getByRole('button', { name: 'Channel settings' }).waitFor()
+    expect(Math.min(...(await heightsOf(page.getByRole('button'))))).toBeGreaterThanOrEqual(36)
+    // All buttons of the text box are in one line, also on the narrowest phone.
+    for (const width of [phone.viewport.width, 320]) {
+      await page.setViewportSize({ ...phone.viewport, width })
+      const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
+      expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
+      expect(send.x + send.width).toBeLessThan(width)
+    }
+  })
+
+  test('the time of a message is beside the name of its author, however long the name is', async () => {
+    const name = 'Maximiliane-Friederike Wilhelmine zu Hohenlohe'
+    const author = await Person.signIn(site.baseUrl, 'long@example.com')
+    expect(await author.put('/users/me', { userName: name })).toMatchObject({ status: 200 })
+    const channel = await author.creates({ name: 'long names' })
+    await author.says('a text', channel)
+    const page = await signIn('long', '/', phone)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await openChannel(page, 'long names')
+    const message = article(page, 'a text')
+    const { y, height } = (await message.getByRole('button', { name }).boundingBox())!
+    const time = (await message.getByRole('link').first().boundingBox())!
+    expect(time.y).toBeLessThan(y + height / 2)
+  })
+
+  test('"Browse channels" and "Switch to" show names and topics to their ends on a phone', async () => {
+    const hugo = await Person.signIn(site.baseUrl, 'hugo@example.com')
+    const name = 'minutes-of-the-committee-for-the-house-rules-of-the-northern-building'
+    const topic = 'Every Monday at nine in the large room on the first floor, with coffee and the minutes of last week'
+    await hugo.creates({ name, topic })
+    const page = await signIn('hugo', '/', phone)
+    const isWhole = (element: Locator) =>
+      element.evaluate((node) => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await page.getByRole('button', { name: 'Browse channels' }).click()
+    const link = page.getByRole('dialog').getByRole('link', { name })
+    expect(await isWhole(link)).toBe(true)
+    expect(await isWhole(link.locator('.name'))).toBe(true)
+    expect(await isWhole(link.getByText(topic))).toBe(true)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    expect(await isWhole(page.getByRole('option').getByText(name))).toBe(true)
+  })
+
+  test('many choices with long names do not overlap', async () => {
+    const ida = await Person.signIn(site.baseUrl, 'ida@example.com')
+    const name = 'minutes-of-the-board-that-decides-on-the-new-roof-in-year'
+    for (let year = 2001; year <= 2012; year++) await ida.creates({ name: `${name}-${year}` })
+    const page = await signIn('ida', '/', phone)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Channel or person' }).fill(name)
+    const options = page.getByRole('option', { name })
+    await expect.poll(() => options.count()).toBeGreaterThanOrEqual(8)
+    const hidden = await options.evaluateAll((all) => all.map((one) => one.scrollHeight - one.clientHeight))
+    expect(Math.max(...hidden)).toBe(0)
+  })
+
+  test('nothing of a form overlaps or scrolls sideways on the narrowest phone', async () => {
+    const page = await signIn('admin', '/search?q=word', narrowest)
+    const sideways = (scroller: Locator) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    await filters.getByRole('button', { name: 'Filters' }).tap()
+    await filters.getByLabel('Before').waitFor()
+    expect(await sideways(page.locator('.page'))).toBe(0)
+    const withMouse = await signIn('admin', '/search?q=word', { viewport: narrowest.viewport })
+    const filtersWithMouse = withMouse.getByRole('form', { name: 'Filters' })
+    await filtersWithMouse.getByRole('button', { name: 'Filters' }).click()
+    expect(await sideways(filtersWithMouse)).toBe(0)
+    await page.goto(`${site.baseUrl}/admin/bots`)
+    await page.getByRole('button', { name: 'Create bot' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('row', { name: /narrow/ }).waitFor()
+    await page.goto(`${site.baseUrl}/admin/subscriptions`)
+    await page.getByRole('button', { name: 'Create subscription' }).click()
+    expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
+  })
+
+  test('the results of a search have the space of a phone, and a button shows the filters', async () => {
+    const nan = await Person.signIn(site.baseUrl, 'nan@example.com')
+    await nan.says('a rare pebble', await nan.creates({ name: 'beach' }))
+    const page = await signIn('nan', '/search?q=pebble', phone)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    const show = filters.getByRole('button', { name: 'Filters' })
+    const from = filters.getByLabel('From')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await found.waitFor()
+    expect((await found.boundingBox())!.y).toBeLessThan(phone.viewport.height / 3)
+    expect(await show.getAttribute('aria-expanded')).toBe('false')
+    await from.waitFor({ state: 'hidden' })
+    await show.tap()
+    await from.fill('nan')
+    expect(await show.getAttribute('aria-expanded')).toBe('true')
+    await filters.getByRole('button', { name: 'Filter', exact: true }).tap()
+    await page.getByRole('button', { name: 'Remove from:nan' }).waitFor()
+    await from.waitFor({ state: 'hidden' })
+    await found.waitFor()
+
+    const wide = await signIn('nan', '/search?q=pebble')
+    await wide.getByRole('form', { name: 'Filters' }).getByLabel('From').waitFor()
+    await wide.getByRole('button', { name: 'Filters' }).waitFor({ state: 'hidden' })
+  })
+
+  test('the name of a channel makes the text box no higher, and stays within a search result', async () => {
+    const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
+    const long = await kim.creates({ name: 'l'.repeat(80) })
+    const short = await kim.creates({ name: 'short' })
+    for (const channel of [long, short]) await kim.says('a needle', channel)
+    const page = await signIn('kim', `/c/${short.id}`, narrowest)
+    const heightOf = async (name: string) => {
+      const box = page.getByRole('textbox', { name: `Message ${name}` })
+      await box.waitFor()
+      return heightsOf(box)
+    }
+    const height = await heightOf('short')
+    await page.goto(`${site.baseUrl}/c/${long.id}`)
+    expect(await heightOf('lll')).toEqual(height)
+    await page.goto(`${site.baseUrl}/search?q=needle`)
+    const where = page.locator('.found').getByRole('link', { name: 'lll' })
+    await where.waitFor()
+    expect(await heightsOf(page.locator('.found').getByRole('link', { name: 'short' }))).toEqual([24])
+    const { x, width } = (await where.boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
+  })
+}
