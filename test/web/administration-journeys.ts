@@ -215,7 +215,9 @@ export function administrationJourneys(site: Site) {
     await admin.getByRole('region', { name: 'Groups' }).getByRole('button', { name: 'Remove crew' }).waitFor()
     await channels(jon).getByRole('link', { name: 'of the crew' }).waitFor()
     await admin.getByRole('region', { name: 'Members' }).getByRole('button', { name: 'Remove jon' }).click()
-    await admin.getByRole('alert').filter({ hasText: 'This person stays a member' }).waitFor()
+    const removing = admin.getByRole('dialog', { name: 'Remove member' })
+    await removing.getByRole('button', { name: 'Remove', exact: true }).click()
+    await removing.getByRole('alert').filter({ hasText: 'This person stays a member' }).waitFor()
 
     await admin.goto(`${site.baseUrl}/admin/groups`)
     await choose(admin, /@crew/, 'Delete')

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Locator, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
@@ -9,6 +10,7 @@ import {
   composer,
   createChannel,
   hasFocus,
+  isAccessible,
   isStored,
   openChannel,
   refuseMessages,
@@ -261,6 +263,45 @@ export function composingJourneys(site: Site) {
     await article(kit, '🚢').waitFor()
     await tooLong.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('')
+  })
+
+  test('a text that is too long can be sent as a text file, and stays in the text box when that is refused', async () => {
+    const ned = await signIn('ned', '/', { withoutWorker: true })
+    await createChannel(ned, 'logbook')
+    const box = composer(ned, 'logbook')
+    const text = 'The wind was fair. '.repeat(1_000)
+    await box.fill(text)
+    await ned.route('**/files/binary*', (route) =>
+      route.fulfill({ status: 400, json: { error: 'Not today', code: 'invalid' } }),
+    )
+    const tooLong = ned.getByRole('alert').filter({ hasText: 'at most 16,000 characters' })
+    const sendAsFile = tooLong.getByRole('button', { name: 'Send as a text file' })
+    await box.press('Enter')
+    await sendAsFile.click()
+    await tooLong.waitFor({ state: 'detached' })
+    await ned.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    expect(await ned.getByRole('button', { name: 'Remove message.txt' }).count()).toBe(0)
+    expect(await box.inputValue()).toBe(text)
+
+    await ned.unrouteAll()
+    await box.press('Enter')
+    await isAccessible(ned)
+    await sendAsFile.press('Enter')
+    await hasFocus(box)
+    const link = ned.getByRole('article').getByRole('link', { name: 'message.txt' })
+    await link.waitFor()
+    await ned.getByText('Sending…').waitFor({ state: 'detached' })
+    expect(await box.inputValue()).toBe('')
+    const begun = ned.waitForEvent('download')
+    await link.click()
+    expect(await readFile(await (await begun).path(), 'utf8')).toBe(text)
+
+    // The sentence is about this text box.
+    await box.fill(text)
+    await box.press('Enter')
+    await tooLong.waitFor()
+    await openChannel(ned, 'General')
+    await tooLong.waitFor({ state: 'detached' })
   })
 
   test('a refused message stays until it is discarded, also after a reload, and a quotation and a file can be removed', async () => {

@@ -5,7 +5,7 @@ import { Person } from '../src/person.ts'
 import { connectsAtOnce, createFailing, unavailable } from './failing.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, openChannel } from './visitors.ts'
+import { article, isAccessible, openChannel } from './visitors.ts'
 
 async function showsFace(person: Person) {
   await person.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
@@ -88,6 +88,45 @@ export function loadingFailureJourneys(site: Site) {
     await refused.promise
     await page.unrouteAll()
     await article(page, 'the chart').locator('img[src^="blob:"]').first().waitFor()
+  })
+
+  test('an image that is late or cannot be shown has its name in its place, and can be downloaded', async () => {
+    const { eve, channel, address } = await meet()
+    const place = `/channels/${channel.id}/messages`
+    const images: string[] = []
+    for (const name of ['late.png', 'damaged.png', 'refused.png'])
+      images.push(await eve.uploadsImage(place, name, png(300, 200, [40, 90, 160])))
+    await eve.sends(channel, { content: 'three charts', images })
+    const page = await signInUnaided('ann')
+    const late = Promise.withResolvers<Route>()
+    await page.route('**/messages/image/*late.png*', (route) => late.resolve(route))
+    await page.route('**/messages/image/*damaged.png*', (route) => route.fulfill({ body: 'no image' }))
+    await page.route('**/messages/image/*refused.png*', (route) =>
+      route.fulfill({ status: 404, json: { error: 'No' } }),
+    )
+    await page.goto(site.baseUrl + address)
+
+    const message = article(page, 'three charts')
+    const visibleName = (name: string) => message.locator('bdi').filter({ hasText: name, visible: true })
+    const image = (name: string) => message.getByRole('button', { name }).getByRole('img', { name })
+    await visibleName('late.png').waitFor()
+    await late.promise.then((route) => route.continue())
+    await expect.poll(() => image('late.png').getAttribute('src')).toMatch(/^blob:/)
+    expect(await visibleName('late.png').count()).toBe(0)
+
+    for (const name of ['damaged.png', 'refused.png']) {
+      await message.getByRole('button', { name: `${name} This image cannot be shown` }).waitFor()
+      await visibleName(name).waitFor()
+      expect(await image(name).getAttribute('src')).toBeNull()
+    }
+    await isAccessible(page)
+    await message.getByRole('button', { name: /^damaged/ }).click()
+    const viewer = page.getByRole('dialog', { name: 'damaged.png' })
+    await viewer.getByText('This image cannot be shown').waitFor()
+    await page.keyboard.press('Escape')
+    const begun = page.waitForEvent('download')
+    await message.getByRole('button', { name: 'Download damaged.png' }).click()
+    expect((await begun).suggestedFilename()).toBe('damaged.png')
   })
 
   test('a dialog whose code could not be loaded is shown when it is opened again', async () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { createFailing } from './failing.ts'
 import type { Site } from './site.ts'
+import { hasFocus, isAccessible } from './visitors.ts'
 
 /** Questions before something is removed, when the response is late or a refusal. */
 export function questionFailureJourneys(site: Site) {
@@ -68,6 +69,62 @@ export function questionFailureJourneys(site: Site) {
     await question.waitFor({ state: 'detached' })
     await row.waitFor({ state: 'detached' })
     await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
+  test('only a private channel asks before members and groups are removed, and the focus stays in its dialog', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const handle = `choir-${randomUUID().slice(0, 8)}`
+    const [alto, bass] = [`alto-${handle}`, `bass-${handle}`]
+    const members: string[] = []
+    for (const name of [alto, bass]) members.push((await Person.signIn(site.baseUrl, `${name}@example.com`)).id)
+    const { group } = (await owner.post('/groups', { handle, name: 'Choir' })).body
+    const page = await signInUnaided('admin')
+    const channels: string[] = []
+    for (const isPrivate of [true, false]) {
+      const { id } = await owner.creates({ name: `${handle} ${isPrivate}`, members, isPrivate })
+      await owner.put(`/channels/${id}`, { groups: [group.id] })
+      channels.push(id)
+    }
+    const isMember = async (channelId: string, person = members[0]) =>
+      (await owner.get(`/channels/${channelId}`)).body.channel.members.includes(person)
+    const button = (name: string) => page.getByRole('button', { name: `Remove ${name}`, exact: true })
+    const question = page.getByRole('dialog', { name: /^Remove (member|group)$/ })
+    const open = async (id: string) => {
+      await page.goto(`${site.baseUrl}/c/${id}`)
+      await page.getByRole('button', { name: 'Channel settings' }).click()
+    }
+
+    const [closed, joinable] = channels as [string, string]
+    await open(closed)
+    await button(alto).press('Enter')
+    await question.getByText(`Only somebody who manages it can add ${alto} again`).waitFor()
+    await isAccessible(page)
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    await hasFocus(button(alto))
+    expect(await isMember(closed)).toBe(true)
+    await page.keyboard.press('Enter')
+    await question.getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+    await question.waitFor({ state: 'detached' })
+    await button(alto).waitFor({ state: 'detached' })
+    await hasFocus(button(bass))
+    expect(await isMember(closed)).toBe(false)
+    await button(bass).press('Enter')
+    await question.getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+    await button(bass).waitFor({ state: 'detached' })
+    await hasFocus(page.getByRole('button', { name: 'Add a member' }))
+    await button(handle).press('Enter')
+    await question.getByText(`Members who are in it only through @${handle} leave it`).waitFor()
+    await question.getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+    await button(handle).waitFor({ state: 'detached' })
+    await hasFocus(page.getByRole('button', { name: 'Add a group' }))
+
+    await open(joinable)
+    await button(alto).press('Enter')
+    await button(alto).waitFor({ state: 'detached' })
+    await button(handle).press('Enter')
+    await button(handle).waitFor({ state: 'detached' })
+    expect(await isMember(joinable)).toBe(false)
   })
 
   test('a question waits for the response, shows why the request was refused, and can be confirmed again', async () => {

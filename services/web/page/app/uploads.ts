@@ -123,8 +123,8 @@ export function createChosenFiles(client: Client) {
     stopWaiting(destinationId: string) {
       filesOf(destinationId).wait.value = null
     },
-    /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. */
-    add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined) {
+    /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. Returns those that were accepted. */
+    add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined): ChosenFile[] {
       const { files } = filesOf(destinationId)
       const all = [...(chosen ?? [])]
       // The server takes as many images besides, but nobody counts them apart.
@@ -132,6 +132,7 @@ export function createChosenFiles(client: Client) {
       if (accepted.length < all.length) showProblem(t('A message has at most 50 files'))
       const added = accepted.map((file) => upload(client, channelId, file))
       if (added.length > 0) files.value = [...files.value, ...added]
+      return added
     },
     /** Uploads the files again that could not be uploaded during an outage. */
     retry(destinationId: string) {

@@ -7,6 +7,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { ConfirmRequest } from './confirm-request.tsx'
 import { type Choice, PickOne } from './pick-one.tsx'
 
 interface ChannelGroupsProps {
@@ -19,6 +20,9 @@ interface ChannelGroupsProps {
 export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsProps) {
   const { data, groups, change } = useGroupsOf(channel.id, workspace)
   const choices = useSignal<readonly Choice[] | null>(null)
+  /** The group to remove from a private channel, while the question is open. */
+  const asked = useSignal<Group | null>(null)
+  const remove = (groupId: string) => change((ids) => ids.filter((one) => one !== groupId))
   async function choose() {
     const all = await attempt(workspace.client.request('GET /groups'))
     if (all) choices.value = all.groups.filter(({ id }) => !groups.some((one) => one.id === id)).map(choiceOf)
@@ -32,16 +36,19 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
       <NotFetched of={data} />
       {groups.length > 0 && (
         <ul class="rows">
-          {groups.map(({ id, handle, name }) => (
-            <li key={id} class="member-row">
+          {groups.map((group) => (
+            <li key={group.id} class="member-row">
               <span class="name" dir="auto">
-                @{handle} <span class="quiet">{name}</span>
+                @{group.handle} <span class="quiet">{group.name}</span>
               </span>
               {mayChange && (
                 <RequestButton
                   class="link-button"
-                  name={t('Remove {name}', { name: handle })}
-                  onRequest={() => attempt(change((ids) => ids.filter((one) => one !== id)))}
+                  name={t('Remove {name}', { name: group.handle })}
+                  onRequest={async () => {
+                    if (channel.isPrivate) asked.value = group
+                    else await attempt(remove(group.id))
+                  }}
                 >
                   {t('Remove')}
                 </RequestButton>
@@ -51,6 +58,18 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
         </ul>
       )}
       {mayChange && <RequestButton onRequest={choose}>{t('Add a group')}</RequestButton>}
+      {asked.value && (
+        <ConfirmRequest
+          name={t('Remove group')}
+          question={t(
+            '{name} is private. Members who are in it only through {group} leave it. Only somebody who manages it can add them again.',
+            { name: channel.name, group: `@${asked.value.handle}` },
+          )}
+          confirmLabel={t('Remove')}
+          onConfirm={() => remove(asked.value!.id)}
+          onClose={() => (asked.value = null)}
+        />
+      )}
       {choices.value && (
         <PickOne
           workspace={workspace}

@@ -12,7 +12,7 @@ interface ChannelMembersProps {
 
 /** The members of a channel. */
 export function ChannelMembers({ workspace: { client }, workspace, channel, mayChange }: ChannelMembersProps) {
-  const { id, memberCount, createdBy } = channel
+  const { id, name, isPrivate, memberCount, createdBy } = channel
   const params = { channelId: id }
 
   /** Sends only the change, so that simultaneous changes of other members are not undone. */
@@ -34,6 +34,10 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
       {...(mayChange && {
         onAdd: (userId) => change({ addMembers: [userId] }),
         onRemove: remove,
+        // Anybody can join a public channel again.
+        questionOf: isPrivate
+          ? (person) => t('{name} is private. Only somebody who manages it can add {person} again.', { name, person })
+          : undefined,
       })}
       keptId={createdBy}
     />

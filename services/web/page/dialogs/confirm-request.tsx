@@ -22,17 +22,15 @@ interface ConfirmRequestProps {
 export function ConfirmRequest({ question, confirmLabel, onConfirm, ...props }: ConfirmRequestProps) {
   const refusal = useSignal<string | null>(null)
   const isOpen = useRef(true)
-  const buttonNearby = useMemo(() => {
-    const row = document.activeElement?.closest('tr')
-    return (row?.previousElementSibling ?? row?.nextElementSibling)?.querySelector('button')
-  }, [])
+  const buttonsNearby = useMemo(findButtonsNearby, [])
   useEffect(
     () => () => {
       isOpen.current = false
       // An event may have removed the row with the button that opened the dialog.
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return
-        if (buttonNearby?.isConnected) buttonNearby.focus()
+        const button = buttonsNearby.find(({ isConnected }) => isConnected)
+        if (button) button.focus()
         else focusHeading()
       })
     },
@@ -70,4 +68,13 @@ export function ConfirmRequest({ question, confirmLabel, onConfirm, ...props }: 
       </RequestButton>
     </Question>
   )
+}
+
+/** The buttons before and after the row of the button that has the focus. The next one comes first. */
+function findButtonsNearby(): HTMLElement[] {
+  const row = document.activeElement?.closest('tr, li')
+  const buttons = [...(row?.closest('dialog, main')?.querySelectorAll('button') ?? [])]
+  const first = buttons.findIndex((button) => row!.contains(button))
+  const last = buttons.findLastIndex((button) => row!.contains(button))
+  return [buttons[last + 1], buttons[first - 1]].filter((button) => button !== undefined)
 }

@@ -8,6 +8,7 @@ import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { findPeople } from './choices.ts'
+import { ConfirmRequest } from './confirm-request.tsx'
 import { PickOne } from './pick-one.tsx'
 
 interface Member {
@@ -23,6 +24,8 @@ interface MemberListProps {
   /** Set if people can be added and removed. */
   onAdd?: (userId: string) => Promise<unknown>
   onRemove?: (userId: string) => Promise<unknown>
+  /** The question before a person of this name is removed. Without it, nothing is asked. */
+  questionOf?: ((name: string) => string) | undefined
   /** The id of a person who cannot be removed. */
   keptId?: string | null
 }
@@ -30,10 +33,12 @@ interface MemberListProps {
 const pageSize = 50
 
 /** A list of members, page by page. */
-export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptId }: MemberListProps) {
+export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, questionOf, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
+  /** The person to remove, while the question is open. */
+  const asked = useSignal<Member | null>(null)
   /** The number of times that the list was fetched from its beginning. */
   const loads = useRef(0)
 
@@ -54,6 +59,13 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
     if (await attempt(changing)) await load()
   }
 
+  /** The row is gone before the question closes, so that the question does not give the focus back to its button. */
+  async function confirmRemoval(removedId: string) {
+    await onRemove!(removedId)
+    members.value = members.value.filter(({ id }) => id !== removedId)
+    void load()
+  }
+
   return (
     <section aria-label={t('Members')}>
       <h3>{t('{count, plural, one {# member} other {# members}}', { count })}</h3>
@@ -69,7 +81,10 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
               <RequestButton
                 class="link-button"
                 name={t('Remove {name}', { name: userName })}
-                onRequest={() => change(onRemove(id))}
+                onRequest={async () => {
+                  if (questionOf) asked.value = { id, userName }
+                  else await change(onRemove(id))
+                }}
               >
                 {t('Remove')}
               </RequestButton>
@@ -82,6 +97,15 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
         <button type="button" class="button" onClick={() => (isAdding.value = true)}>
           {t('Add a member')}
         </button>
+      )}
+      {asked.value && onRemove && questionOf && (
+        <ConfirmRequest
+          name={t('Remove member')}
+          question={questionOf(asked.value.userName)}
+          confirmLabel={t('Remove')}
+          onConfirm={() => confirmRemoval(asked.value!.id)}
+          onClose={() => (asked.value = null)}
+        />
       )}
       {isAdding.value && onAdd && (
         <PickOne

@@ -43,6 +43,7 @@ export function Files({ message, workspace }: FilesProps) {
 }
 
 const viewer = createPart(() => import('./image-viewer.tsx'))
+const brokenImage = createPart(() => import('./broken-image.tsx').then((part) => part.BrokenImage))
 
 function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message, workspace: Workspace): Picture[] {
   return [
@@ -107,15 +108,17 @@ const isRisky = (filename: string, size: Picture['size']) =>
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
-function ShownImage({
-  picture: { filename, name, size, isRisky, load, loadPreview = load },
-  onOpen,
-}: {
-  picture: Picture
-  onOpen: () => void
-}) {
+/** An image, or its name until it is loaded. One that the browser cannot show looks like any other file. */
+function ShownImage({ picture, onOpen }: { picture: Picture; onOpen: () => void }) {
+  const { filename, name, size, isRisky, load, loadPreview = load } = picture
+  const isBroken = useSignal(false)
+  const setBroken = () => {
+    isBroken.value = true
+  }
   // A risky image is fetched only when the person opens it. Until then there is space for the name.
-  const url = useImage(filename, isRisky ? undefined : loadPreview)
+  const url = useImage(filename, isRisky ? undefined : loadPreview, setBroken)
+  const Broken = isBroken.value ? brokenImage() : 'loading'
+  if (typeof Broken === 'function') return <Broken picture={picture} onOpen={onOpen} />
   const [width, height] = fit(size && !isRisky ? size : [maxWidth, maxHeight])
   return (
     <button
@@ -124,7 +127,11 @@ function ShownImage({
       style={{ '--width': `${width}px`, '--ratio': `${width} / ${height}` }}
       onClick={onOpen}
     >
-      <img src={url} alt={name} />
+      <img src={isBroken.value ? undefined : url} alt={name} onError={setBroken} />
+      <span class="image-name" aria-hidden="true">
+        <Icon name="file" />
+        <bdi>{name}</bdi>
+      </span>
     </button>
   )
 }

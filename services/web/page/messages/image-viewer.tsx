@@ -96,15 +96,24 @@ interface WholeImageProps {
   onLoaded: (url: string | undefined) => void
 }
 
-/** The image in full. Until it is loaded, its smaller version is shown. */
+/** The image in full. Until it is loaded, its smaller version is shown. If the browser cannot show it, a sentence says so. */
 function WholeImage({ picture: { filename, name, size, load, loadPreview = load }, onLoaded }: WholeImageProps) {
+  const isBroken = useSignal(false)
+  const setBroken = () => {
+    isBroken.value = true
+  }
   const preview = useImage(filename, loadPreview)
-  const whole = useImage(filename, load)
+  const whole = useImage(filename, load, setBroken)
   useEffect(() => {
     onLoaded(whole)
     return () => onLoaded(undefined)
   }, [whole])
   // The space of the image is known before it is loaded.
   const style = size && { '--width': `${size[0]}px`, '--ratio': size[0] / size[1] }
-  return <img class={style && 'sized'} style={style} src={whole ?? preview} alt={name} />
+  if (isBroken.value) return <p>{t('This image cannot be shown')}</p>
+  const onError = () => {
+    // A smaller version that cannot be shown does not matter.
+    if (whole) setBroken()
+  }
+  return <img class={style && 'sized'} style={style} src={whole ?? preview} alt={name} onError={onError} />
 }

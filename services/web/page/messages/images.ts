@@ -19,13 +19,13 @@ export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal:
 }
 
 /**
- * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined, and the browser shows
- * the alternative text of the image. After a failure, the image is requested again after a pause that grows with each failure, unless the
- * server refuses it. Without `load` nothing is fetched.
+ * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined. After a failure, the image is requested again after a pause that grows with each failure, unless the
+ * server refuses it. `onRefused` is called then. Without `load` nothing is fetched.
  */
 export function useImage(
   filename: string,
   load: ((signal: AbortSignal) => Promise<Blob>) | undefined,
+  onRefused?: () => void,
 ): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
@@ -42,6 +42,7 @@ export function useImage(
           if (controller.signal.aborted) return
           ignoreFailure(error)
           if (isTemporary(error)) timer = setTimeout(request, pauseAfter(++failures))
+          else onRefused?.()
         },
       )
     void request()

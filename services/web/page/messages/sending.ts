@@ -1,3 +1,4 @@
+import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -5,7 +6,7 @@ import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { maxContent } from '../ui/limits.ts'
-import { reportStorageFailure, showFailure, showProblem, withdrawProblem } from '../ui/problems.ts'
+import { attempt, reportStorageFailure, showFailure, showProblem, withdrawProblem } from '../ui/problems.ts'
 import type { Draft } from './draft.ts'
 
 export interface SendingProps {
@@ -105,16 +106,37 @@ export function useSending(
     if (isRefused && draft.read() === '') putBackText(area, text)
   }
 
+  /** Sends a text that is too long as a file. It stays in the box until the file is uploaded, because a reload would lose the file. */
+  async function sendAsFile(area: HTMLTextAreaElement) {
+    const text = area.value
+    const part = await attempt(
+      import('./upload-text.ts').catch((error) => {
+        throw RequestFailed.noResponse(error)
+      }),
+    )
+    if (!(await part?.uploadText(files, { destinationId, channelId, text }))) return
+    // The person has changed the text, or left it, while it was uploaded. They see the file and decide.
+    if (area.value !== text || !area.isConnected) return
+    setText('')
+    void sendWhenUploaded(area)
+  }
+
+  const tooLong = t('A message has at most 16,000 characters')
+  // The sentence is about this text box.
+  useEffect(() => () => withdrawProblem(tooLong), [destinationId])
+
   return {
     isRunning: running.value > 0,
     /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
     send() {
-      const tooLong = t('A message has at most 16,000 characters')
+      const area = box.current!
       // The server would refuse it, and then the person could not shorten it any more.
-      if ([...box.current!.value.trim()].length > maxContent) return showProblem(tooLong)
+      if ([...area.value.trim()].length > maxContent) {
+        return showProblem(tooLong, { label: t('Send as a text file'), onChoose: () => void sendAsFile(area) })
+      }
       withdrawProblem(tooLong)
       if (!files.isWaiting(destinationId)) files.retry(destinationId)
-      void sendWhenUploaded(box.current!)
+      void sendWhenUploaded(area)
     },
   }
 }

@@ -2,8 +2,14 @@ import { RequestFailed } from '@parley/client'
 import { signal } from '@preact/signals'
 import { serverText, t } from '../texts/texts.ts'
 
+/** A button beside an error, which closes it. */
+interface WayOut {
+  label: string
+  onChoose: () => void
+}
+
 /** Errors that are shown until they are closed. */
-export const problems = signal<readonly { id: number; text: string }[]>([])
+export const problems = signal<readonly { id: number; text: string; wayOut: WayOut | undefined }[]>([])
 let lastId = 0
 
 export function closeProblem(id: number) {
@@ -17,9 +23,9 @@ export function textOf(error: unknown): string {
 }
 
 /** Shows an error sentence until the person closes it. */
-export function showProblem(text: string) {
+export function showProblem(text: string, wayOut?: WayOut) {
   withdrawProblem(text)
-  problems.value = [...problems.value, { id: ++lastId, text }]
+  problems.value = [...problems.value, { id: ++lastId, text, wayOut }]
 }
 
 /** Closes an error whose cause is gone. */
