@@ -28,7 +28,8 @@ const why = 'missing' in promtool ? ` (skipped: ${promtool.missing})` : ''
 
 test.skipIf(why)(`alerts fire with their fault and are silent without, in Prometheus itself${why}`, async () => {
   const command = 'command' in promtool ? promtool.command : ''
-  const { stdout } = await promisify(execFile)(command, ['test', 'rules', path.join(directory, 'alerts.test.yaml')])
+  const files = ['alerts.test.yaml', 'alerts-of-a-day.test.yaml'].map((file) => path.join(directory, file))
+  const { stdout } = await promisify(execFile)(command, ['test', 'rules', ...files])
   expect(stdout).toContain('SUCCESS')
 })
 

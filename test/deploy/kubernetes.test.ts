@@ -49,6 +49,12 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     expect((await faultsOf(deployment)).join()).toContain(says)
   })
 
+  test('Redis of the evaluation refuses writes before its memory is full, and has as much again for its rewrites', () => {
+    const [{ args, resources }] = named(evaluation, 'StatefulSet', 'redis')!.spec.template.spec.containers
+    const mebibytes = (size: string) => Number(/^(\d+)(?:mb|Mi)$/.exec(size)![1])
+    expect(mebibytes(args[args.indexOf('--maxmemory') + 1]) * 2).toBeLessThanOrEqual(mebibytes(resources.limits.memory))
+  })
+
   test('every service of the repository has each of its objects', async () => {
     const ofRepository = await readdir(path.join(import.meta.dirname, '../../services'))
     expect(ofRepository.sort()).toEqual(services)

@@ -137,7 +137,13 @@ function observeDepth(queue: Queue, name: JobName, { db, metrics }: QueueParts):
         labels: { [label.queue]: name, [label.state]: state },
       })),
     )
-  const ends = [observe(() => countJobs(db, name)), observe(() => queue.getJobCounts('wait', 'active', 'delayed'))]
+  const ends = [
+    observe(async () => {
+      const { recorded, dead } = await countJobs(db, name)
+      return { recorded, dead }
+    }),
+    observe(() => queue.getJobCounts('wait', 'active', 'delayed')),
+  ]
   return () => {
     for (const end of ends) end()
   }
