@@ -1,6 +1,7 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { renderLinks } from '../app/linked-text.tsx'
 import { openAnotherAfter } from '../app/open-another.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -77,7 +78,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
           <PrivateField isPrivate={isPrivate} />
         </Form>
       ) : (
-        <p dir="auto">{topic}</p>
+        <p dir="auto">{renderLinks(topic)}</p>
       )}
       <ChannelMembers workspace={workspace} channel={channel} mayChange={mayChange} />
       {workspace.me.value.role !== 'guest' && (

@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { customStatusOf, lineOf } from '../app/custom-status.ts'
+import { renderLinks } from '../app/linked-text.tsx'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place } from '../app/places.ts'
@@ -44,7 +45,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       <h1 dir="auto">{nameOfPlace(place)}</h1>
       <span class="topic" dir="auto">
         {place.kind === 'channel'
-          ? place.channel.topic
+          ? renderLinks(place.channel.topic)
           : lineOf(customStatusOf(workspace, place.conversation.otherUser.id))}
       </span>
       {typeof Toggles === 'function' && <Toggles workspace={workspace} place={place} />}
