@@ -181,6 +181,37 @@ describeSite('the layout of the web client', {}, (site) => {
     await members.waitFor()
   })
 
+  test('many images of a message are at least two in a line on a phone', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const channel = await rae.creates({ name: 'album' })
+    const place = `/channels/${channel.id}/messages`
+    const images: string[] = []
+    for (let n = 1; n <= 4; n++) images.push(await rae.uploadsImage(place, `${n}.png`, png(400, 300, [90, 40 * n, 60])))
+    await rae.sends(channel, { content: 'all four', images })
+    const page = await signIn('rae', `/c/${channel.id}`, { ...phone, viewport: { width: 360, height: 640 } })
+    const shown = article(page, 'all four').getByRole('button', { name: /\d\.png/ })
+    await shown.nth(3).waitFor()
+    const [first, second, third] = await shown.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().y))
+    expect(second).toBe(first)
+    expect(third).toBeGreaterThan(first!)
+  })
+
+  test('an address in a topic is a link, without the punctuation after it', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const topic = 'Rota: https://wiki.example/rota?w=1, then <script> (https://example.com/tides).'
+    const channel = await rae.creates({ name: 'tides', topic })
+    const page = await signIn('rae', `/c/${channel.id}`)
+    const links = page.getByRole('main').locator('.topic').getByRole('link')
+    await links.nth(1).waitFor()
+    expect(
+      await links.evaluateAll((all) => all.map((each) => [(each as HTMLAnchorElement).href, each.textContent])),
+    ).toEqual([
+      ['https://wiki.example/rota?w=1', 'https://wiki.example/rota?w=1'],
+      ['https://example.com/tides', 'https://example.com/tides'],
+    ])
+    expect(await page.locator('.topic').textContent()).toBe(topic)
+  })
+
   test('a tooltip has the whole name and topic when they are cut', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const topic = 'Which ships have passed, and '.repeat(8)
@@ -350,6 +381,16 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/c/${channel.id}`)
     await article(page, 'the beginning').waitFor()
     await expect.poll(() => isInSight('Send')).toBe(true)
+    // As in a window of 1280 x 800 pixels at a zoom of 400 %: a line of a message is above the text box.
+    await page.setViewportSize({ width: 320, height: 200 })
+    const box = composer(page, 'shallow')
+    await expect
+      .poll(async () => {
+        const { y, height } = (await article(page, 'the beginning').getByText('the beginning').boundingBox())!
+        return (await box.boundingBox())!.y - y - height
+      })
+      .toBeGreaterThanOrEqual(0)
+    await expect.poll(() => isInSight('Emoji')).toBe(true)
   })
 
   test('a finger scrolls the suggestions, and chooses one without pressing what is below the list', async () => {
