@@ -204,7 +204,7 @@ function lookOf(element: HtmlElement, around: Look): Look {
 
 /** A picture of an emoji, as Slack and others have it, is its short name or its character. Other pictures are no text. */
 function emojiOf({ attributes: { alt = '' } }: HtmlElement): string {
-  return /^:[\w+-]+:$|^\p{RGI_Emoji}$/v.test(alt) ? alt : ''
+  return /^:[\w+\-]+:$|^\p{RGI_Emoji}$/v.test(alt) ? alt : ''
 }
 
 /** The address in the form that the markup has, if a message can have a link to it. */
