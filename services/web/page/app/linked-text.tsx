@@ -1,5 +1,5 @@
-/** An address in a text, without the punctuation after it. */
-const address = /(https?:\/\/[^\s<>]*[^\s<>"'.,:;!?()[\]])/
+/** An address in a text, without the punctuation after it. Parentheses belong to it in pairs. */
+const address = /(https?:\/\/(?:\([^\s<>()]*\)|[^\s<>()])*(?:\([^\s<>()]*\)|[^\s<>"'.,:;!?()[\]]))/
 
 /** A text of one line whose addresses are links, such as the topic of a channel. */
 export const renderLinks = (text: string | null) =>
