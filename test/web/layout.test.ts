@@ -383,13 +383,11 @@ describeSite('the layout of the web client', {}, (site) => {
     await expect.poll(() => isInSight('Send')).toBe(true)
     // As in a window of 1280 x 800 pixels at a zoom of 400 %: a line of a message is above the text box.
     await page.setViewportSize({ width: 320, height: 200 })
-    const box = composer(page, 'shallow')
-    await expect
-      .poll(async () => {
-        const { y, height } = (await article(page, 'the beginning').getByText('the beginning').boundingBox())!
-        return (await box.boundingBox())!.y - y - height
-      })
-      .toBeGreaterThanOrEqual(0)
+    const isSeen = (text: Element) => {
+      const { x, y, width, height } = text.getBoundingClientRect()
+      return [1, height - 1].every((line) => text.contains(document.elementFromPoint(x + width / 2, y + line)))
+    }
+    await expect.poll(() => article(page, 'the beginning').locator('.text').evaluate(isSeen)).toBe(true)
     await expect.poll(() => isInSight('Emoji')).toBe(true)
   })
 
