@@ -381,13 +381,14 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/c/${channel.id}`)
     await article(page, 'the beginning').waitFor()
     await expect.poll(() => isInSight('Send')).toBe(true)
-    // As in a window of 1280 x 800 pixels at a zoom of 400 %: a line of a message is above the text box.
+    // As in a window of 1280 x 800 pixels at a zoom of 400 %: the last line of a message is above the text box.
     await page.setViewportSize({ width: 320, height: 200 })
-    const isSeen = (text: Element) => {
-      const { x, y, width, height } = text.getBoundingClientRect()
-      return [1, height - 1].every((line) => text.contains(document.elementFromPoint(x + width / 2, y + line)))
+    const isSeen = (line: Element) => {
+      const { x, y, width, height } = line.getBoundingClientRect()
+      return [2, height - 2].every((offset) => line.contains(document.elementFromPoint(x + width / 2, y + offset)))
     }
-    await expect.poll(() => article(page, 'the beginning').locator('.text').evaluate(isSeen)).toBe(true)
+    const replies = article(page, 'the beginning').getByRole('link', { name: /^9 replies/ })
+    await expect.poll(() => replies.evaluate(isSeen)).toBe(true)
     await expect.poll(() => isInSight('Emoji')).toBe(true)
   })
 
