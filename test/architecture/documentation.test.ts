@@ -117,6 +117,11 @@ describe('docs/administration.md explains', () => {
   })
 })
 
+test('the filter of the audit log suggests every action', () => {
+  const [, suggested] = read('services/web/page/admin/audit-actions.ts').split('`')
+  expect(suggested!.trim().split(/\s+/)).toEqual(textsOf('AuditAction', 'libs/database/src/record.ts'))
+})
+
 test('docs/install.md names the images that the installation uses', () => {
   const [, images] = /^ *for image in (.*); do$/m.exec(read('docs/install.md'))!
   const used = read('deploy/Dockerfile') + read('docker-compose.yml')

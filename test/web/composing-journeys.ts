@@ -78,6 +78,10 @@ export function composingJourneys(site: Site) {
     expect(await box.inputValue()).toBe('one **two**')
     await box.press('Control+z')
     expect(await box.inputValue()).toBe('one two')
+    await select('two')
+    await box.press('Control+Shift+X')
+    expect(await box.inputValue()).toBe('one ~two~')
+    await box.press('Control+z')
     // The same format again removes its signs, and what it removes can be undone.
     await select('two')
     await press('Bold')
@@ -93,6 +97,28 @@ export function composingJourneys(site: Site) {
     await expect.poll(() => box.inputValue()).toBe('one **two**')
     await box.press('Enter')
     await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
+  })
+
+  test('Enter after the line that begins a block of code begins its first line, and then sends the block', async () => {
+    const ilse = await signIn('ilse')
+    await createChannel(ilse, 'engine room')
+    const box = composer(ilse, 'engine room')
+    // The code is loaded after the first view. Until then, Enter sends the line.
+    await expect
+      .poll(async () => {
+        await box.fill('See:\n```ts')
+        await box.press('Enter')
+        return box.inputValue()
+      })
+      .toBe('See:\n```ts\n')
+    await ilse.keyboard.type('const rpm = 1')
+    await box.press('Enter')
+    expect(await box.inputValue()).toBe('')
+    await article(ilse, 'const rpm = 1').locator('pre').waitFor()
+    // A block that ends in this line is sent.
+    await box.fill('```\nstop()\n```')
+    await box.press('Enter')
+    expect(await box.inputValue()).toBe('')
   })
 
   test('selected text becomes a link when an address is pasted over it, and other text and addresses are replaced', async () => {

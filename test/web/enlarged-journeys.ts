@@ -136,5 +136,14 @@ export function enlargedJourneys(site: Site) {
     await page.goto(`${site.baseUrl}/c/${channel.id}`)
     await article(page, 'the beginning').waitFor()
     await expect.poll(() => isInSight('Send')).toBe(true)
+    // As in a window of 1280 x 800 pixels at a zoom of 400 %: the last line of a message is above the text box.
+    await page.setViewportSize({ width: 320, height: 200 })
+    const isSeen = (line: Element) => {
+      const { x, y, width, height } = line.getBoundingClientRect()
+      return [2, height - 2].every((offset) => line.contains(document.elementFromPoint(x + width / 2, y + offset)))
+    }
+    const replies = article(page, 'the beginning').getByRole('link', { name: /^9 replies/ })
+    await expect.poll(() => replies.evaluate(isSeen)).toBe(true)
+    await expect.poll(() => isInSight('Emoji')).toBe(true)
   })
 }

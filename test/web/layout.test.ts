@@ -65,6 +65,22 @@ describeSite('the layout of the web client', {}, (site) => {
     await members.waitFor()
   })
 
+  test('an address in a topic is a link, without the punctuation after it', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const topic = 'Rota: https://wiki.example/rota?w=1, then <script> (https://example.com/tides_(sea)).'
+    const channel = await rae.creates({ name: 'tides', topic })
+    const page = await signIn('rae', `/c/${channel.id}`)
+    const links = page.getByRole('main').locator('.topic').getByRole('link')
+    await links.nth(1).waitFor()
+    expect(
+      await links.evaluateAll((all) => all.map((each) => [(each as HTMLAnchorElement).href, each.textContent])),
+    ).toEqual([
+      ['https://wiki.example/rota?w=1', 'https://wiki.example/rota?w=1'],
+      ['https://example.com/tides_(sea)', 'https://example.com/tides_(sea)'],
+    ])
+    expect(await page.locator('.topic').textContent()).toBe(topic)
+  })
+
   test('a tooltip has the whole name and topic when they are cut', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const topic = 'Which ships have passed, and '.repeat(8)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { heightsOf, styleOf } from './measures.ts'
 import { narrowest, phone } from './phones.ts'
+import { png } from './pictures.ts'
 import type { Site } from './site.ts'
 import { article, openChannel } from './visitors.ts'
 
@@ -152,5 +153,20 @@ export function phoneJourneys(site: Site) {
     expect(await heightsOf(page.locator('.found').getByRole('link', { name: 'short' }))).toEqual([24])
     const { x, width } = (await where.boundingBox())!
     expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
+  })
+
+  test('many images of a message are at least two in a line on a phone', async () => {
+    const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
+    const channel = await rae.creates({ name: 'album' })
+    const place = `/channels/${channel.id}/messages`
+    const images: string[] = []
+    for (let n = 1; n <= 4; n++) images.push(await rae.uploadsImage(place, `${n}.png`, png(400, 300, [90, 40 * n, 60])))
+    await rae.sends(channel, { content: 'all four', images })
+    const page = await signIn('rae', `/c/${channel.id}`, { ...phone, viewport: { width: 360, height: 640 } })
+    const shown = article(page, 'all four').getByRole('button', { name: /\d\.png/ })
+    await shown.nth(3).waitFor()
+    const [first, second, third] = await shown.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().y))
+    expect(second).toBe(first)
+    expect(third).toBeGreaterThan(first!)
   })
 }

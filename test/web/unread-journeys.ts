@@ -108,6 +108,24 @@ export function unreadJourneys(site: Site) {
       .waitFor({ state: 'detached' })
   })
 
+  test('a mention that is marked as unread is shown as a mention, also in a muted channel', async () => {
+    const rhea = await signIn('rhea')
+    await createChannel(rhea, 'shingle')
+    const shingle = { id: channelIdOf(rhea) }
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    await eve.post(`/channels/${shingle.id}/join`)
+    await eve.says('low tide.', shingle)
+    await eve.says('@rhea look.', shingle)
+    await article(rhea, '@rhea look.').waitFor()
+    const icon = () => rhea.locator('link[rel=icon]').getAttribute('href')
+    const link = (state: string) => channels(rhea).getByRole('link', { name: new RegExp(`^shingle.* ${state}$`) })
+    await act(rhea, 'low tide.', 'Mark as unread')
+    await link('2 unread messages, 1 mention').waitFor()
+    await expect.poll(icon).toMatch(/^blob:/)
+    await rhea.getByRole('button', { name: 'Mute' }).click()
+    await link('1 unread message, 1 mention').waitFor()
+  })
+
   test('"Mark as unread" counts the messages that are not loaded too', async () => {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     const keel = await eve.creates({ name: 'keel' })

@@ -1,5 +1,5 @@
 export * from './document.ts'
 export { emojiForm, isWordCharacter } from './inlines.ts'
-export { listLinks } from './links.ts'
+export { listLinks, parseLinks } from './links.ts'
 export { endOfName, nameForm } from './name-form.ts'
 export * from './parse.ts'

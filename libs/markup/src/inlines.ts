@@ -18,6 +18,8 @@ interface Marker {
   role: 'opens' | 'closes' | null
 }
 
+export type TextOrLink = Extract<Inline, { kind: 'text' | 'link' }>
+
 interface FoundPart {
   part: Inline | NamedLink
   /** Index after it. */
@@ -207,10 +209,10 @@ export const emojiForm = ':([a-z0-9_+-]{1,64}(?:::skin-tone-\\d(?:-\\d)?)?):'
 const emoji = new RegExp(emojiForm, 'y')
 
 /** An address that cannot be opened stays text, but is read as a whole. Its parts are not read again. */
-function bareUrlAt(text: string, at: number): FoundPart | null {
+export function bareUrlAt(text: string, at: number): { part: TextOrLink; end: number } | null {
   const found = isBoundary(text, at, 'before') ? urlAt(text, at) : null
   if (!found) return null
-  const label: Inline = { kind: 'text', text: text.slice(at, found.end) }
+  const label: TextOrLink = { kind: 'text', text: text.slice(at, found.end) }
   return { part: found.url === null ? label : { kind: 'link', url: found.url, children: [label] }, end: found.end }
 }
 

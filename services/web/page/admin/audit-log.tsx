@@ -14,6 +14,7 @@ import { ResultCount } from '../ui/result-count.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
+import { auditActions } from './audit-actions.ts'
 
 type AuditQuery = { action?: string; actorId?: string; from?: number; to?: number }
 type Entry = ResponseOf<'GET /admin/audit-log'>['entries'][number]
@@ -177,7 +178,12 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
       })
     }}
   >
-    <Field label={t('Action')} name="action" placeholder="user.create" dir="ltr" />
+    <Field label={t('Action')} name="action" placeholder="user.create" dir="ltr" list="audit-actions" />
+    <datalist id="audit-actions">
+      {auditActions.map((action) => (
+        <option key={action} value={action} />
+      ))}
+    </datalist>
     <Field label={t('Who')} name="who" />
     <Field label={t('From day')} name="from" type="date" />
     <Field label={t('To day')} name="to" type="date" />

@@ -10,7 +10,13 @@ export function unreadCountOf({ marks, seenId }: Workspace, place: Place): numbe
   const state = readStateOfPlace(place)
   const count = countWithoutMarks(state)
   const isSeen = count > 0 && seenId.value === state.id
-  return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
+  return (isSeen ? 0 : count) + (state.isMuted ? marks.mentionCount(state.id, state) : marks.count(state.id, state))
+}
+
+/** The number of these messages that mention the person. */
+export function mentionCountOf({ marks }: Workspace, place: Place): number {
+  const state = readStateOfPlace(place)
+  return state.mentionCount + marks.mentionCount(state.id, state)
 }
 
 export function hasUnread(workspace: Workspace, id: string): boolean {
@@ -38,7 +44,7 @@ export function markedCount(workspace: Workspace): number {
   let count = 0
   for (const id of workspace.marks.ids()) {
     const state = workspace.known(id)
-    if (state && !state.isMuted) count += workspace.marks.count(id, state)
+    if (state) count += state.isMuted ? workspace.marks.mentionCount(id, state) : workspace.marks.count(id, state)
   }
   return count
 }

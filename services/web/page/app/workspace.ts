@@ -47,7 +47,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const readSender = createReadSender(client, myId)
-  const marks = createUnreadMarks(client, myId)
+  const marks = createUnreadMarks(client, myId, (mentions) => engine.mentionsMe(mentions))
   const quotations = createQuotations(client, myId)
   const edits = createTypedEdits(myId, deletions)
   const ephemeral = createEphemeralMessages()

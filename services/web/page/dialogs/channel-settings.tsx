@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { openAnotherAfter } from '../app/open-another.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { renderTopic } from '../messages/markup.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
@@ -77,7 +78,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
           <PrivateField isPrivate={isPrivate} />
         </Form>
       ) : (
-        <p dir="auto">{topic}</p>
+        <p dir="auto">{renderTopic(topic)}</p>
       )}
       <ChannelMembers workspace={workspace} channel={channel} mayChange={mayChange} />
       {workspace.me.value.role !== 'guest' && (

@@ -26,6 +26,7 @@ export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
         [t('Send the message'), ['Enter']],
         [t('Begin a new line'), ['Shift', 'Enter']],
         [t('Bold, italic, code'), [modifierKey, 'B'], [modifierKey, 'I'], [modifierKey, 'E']],
+        [t('Strikethrough'), [modifierKey, 'Shift', 'X']],
         [t('Edit your last message, if the text box is empty'), ['↑']],
       ],
     ],

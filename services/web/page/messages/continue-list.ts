@@ -1,3 +1,4 @@
+import { isOfInputMethod } from '../ui/keys.ts'
 import { replaceText } from './formatting.tsx'
 
 /** The sign of an item of a list, with the spaces around it. */
@@ -5,6 +6,8 @@ const itemSign = /^( *)(?:-|(\d{1,9})\.) +/
 /** The beginning of such a sign, or nothing. */
 const beginOfSign = /^ *(?:-|\d{1,9}\.?)?$/
 const fence = /^```/gm
+/** A last line that begins a block of code, with or without its language. */
+const endsWithFence = /^```[^\s`]*$/
 
 /** Whether a text ends within a block of code. */
 export const isInCodeBlock = (text: string) => (text.match(fence) ?? []).length % 2 === 1
@@ -32,6 +35,15 @@ export function continueLists(): () => void {
     replaceText(box, selectionStart, selectionEnd, `\n${next}`)
     begun = { box, start: selectionStart + 1, indent: indent!, sign: next }
   }
+  /** Enter after the line that begins a block of code begins its first line. Otherwise an empty block would be sent. */
+  const onKeyDown = (event: KeyboardEvent) => {
+    const box = event.target as HTMLTextAreaElement
+    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || isOfInputMethod(event)) return
+    if (!box.matches('.composer textarea') || !beginsCode(box)) return
+    event.preventDefault()
+    event.stopPropagation()
+    replaceText(box, box.value.length, box.value.length, '\n')
+  }
   const onInput = ({ target }: Event) => {
     if (!begun || target !== begun.box) return
     const { box, start, indent, sign } = begun
@@ -41,10 +53,19 @@ export function continueLists(): () => void {
     if (!box.value.startsWith(sign, start) || !itemSign.test(typed)) return
     replaceText(box, start, box.selectionStart, typed.startsWith(' ') ? typed : indent + typed)
   }
+  // Before the handler of the text box, which sends or saves the text.
+  document.addEventListener('keydown', onKeyDown, true)
   document.addEventListener('beforeinput', onBeforeInput)
   document.addEventListener('input', onInput)
   return () => {
+    document.removeEventListener('keydown', onKeyDown, true)
     document.removeEventListener('beforeinput', onBeforeInput)
     document.removeEventListener('input', onInput)
   }
+}
+
+/** Whether the caret is at the end of a text whose last line begins a block of code. */
+function beginsCode({ value, selectionStart }: HTMLTextAreaElement): boolean {
+  const lastLine = value.slice(value.lastIndexOf('\n') + 1)
+  return selectionStart === value.length && endsWithFence.test(lastLine) && isInCodeBlock(value)
 }

@@ -6,16 +6,17 @@ import { modifierKey } from '../ui/keys.ts'
 import { editFor, type Format } from './format-text.ts'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 
-const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code' }
+const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code', 'Shift+x': 'strike' }
 
 function keyOf(format: Format): string | undefined {
   const key = Object.keys(keys).find((one) => keys[one] === format)
-  return key && `${modifierKey}+${key.toUpperCase()}`
+  return key && `${modifierKey}+${key.replace(/.$/, (letter) => letter.toUpperCase())}`
 }
 
-/** Handles Ctrl+B, Ctrl+I and Ctrl+E. Returns whether the key was one of them. */
+/** Handles Ctrl+B, Ctrl+I, Ctrl+E and Ctrl+Shift+X. Returns whether the key was one of them. */
 export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boolean {
-  const format = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && keys[event.key.toLowerCase()]
+  const key = `${event.shiftKey ? 'Shift+' : ''}${event.key.toLowerCase()}`
+  const format = (event.ctrlKey || event.metaKey) && !event.altKey && keys[key]
   if (!format) return false
   event.preventDefault()
   applyFormat(box, format)

@@ -1,6 +1,7 @@
 import type { Group, User } from '@parley/contract'
-import { type Block, type Inline, parseMarkup } from '@parley/markup'
+import { type Block, type Inline, parseLinks, parseMarkup } from '@parley/markup'
 import { computed } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
 import { isOfGroup } from '../app/groups.ts'
@@ -153,7 +154,7 @@ function renderBlock(block: Block, context: Context) {
   }
 }
 
-function renderInline(inline: Inline, names: Names) {
+function renderInline(inline: Inline, names: Names): ComponentChildren {
   switch (inline.kind) {
     case 'text':
       return inline.text
@@ -167,15 +168,11 @@ function renderInline(inline: Inline, names: Names) {
       return <em>{inline.children.map((child) => renderInline(child, names))}</em>
     case 'strike':
       return <s>{inline.children.map((child) => renderInline(child, names))}</s>
-    case 'link': {
-      // A link to a channel, message or thread of this server opens in this tab.
-      const target = inline.url.startsWith(`${location.origin}/c/`) ? undefined : '_blank'
-      return (
-        <a href={inline.url} target={target} rel="noopener noreferrer nofollow" title={inline.url}>
-          {inline.children.map((child) => renderInline(child, names))}
-        </a>
+    case 'link':
+      return renderLink(
+        inline.url,
+        inline.children.map((child) => renderInline(child, names)),
       )
-    }
     case 'mention': {
       const user = names.people.get(inline.name.toLowerCase())
       const group = names.groups.get(inline.name.toLowerCase())
@@ -197,3 +194,17 @@ function renderInline(inline: Inline, names: Names) {
       return emojiOrName(inline.name)
   }
 }
+
+/** A link to a channel, message or thread of this server opens in this tab. */
+function renderLink(url: string, children: ComponentChildren) {
+  const target = url.startsWith(`${location.origin}/c/`) ? undefined : '_blank'
+  return (
+    <a href={url} target={target} rel="noopener noreferrer nofollow" title={url}>
+      {children}
+    </a>
+  )
+}
+
+/** A text of one line without markup, such as the topic of a channel. Its addresses are links. */
+export const renderTopic = (topic: string | null) =>
+  topic && parseLinks(topic).map((part) => (part.kind === 'link' ? renderLink(part.url, part.url) : part.text))

@@ -88,6 +88,11 @@ if (a &lt; 2) stop()
     '<b>a</b> <a href="javascript:alert(1)">b</a> <a href="https://example.org/#1">[1]</a> <a href="https://x.org/">https://x.org/</a>',
     '**a** b [1] https://x.org/',
   ],
+  [
+    'emoji of Slack and of other programs, which are pictures',
+    '<b>Done</b> <span aria-label="tada emoji"><img data-stringify-emoji=":tada:" alt=":tada:" src="x"></span> <img alt="👍🏽" class="emoji"> <img alt="chart: 3">.',
+    '**Done** :tada: 👍🏽 .',
+  ],
   ['an incomplete text', '<b>a</b> &eacute;<i class="', '**a** é'],
   [
     'what is not text',

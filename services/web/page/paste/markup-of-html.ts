@@ -102,6 +102,7 @@ function linesOf(nodes: readonly HtmlNode[], outer: Look, findings: Findings): s
     const level = levelOfItem(node)
     const isParagraph = paragraphs.has(name) && level === undefined && !hasNoMargin(node)
     if (name === 'br') return breakLine()
+    if (name === 'img') return addText(emojiOf(node), look)
     if (level !== undefined) return addBlock(itemOf(linesOf(children, look, findings), signOf(node), level))
     if (name === 'ul' || name === 'ol') return addBlock(listOf(node, look, findings))
     if (name === 'blockquote' || name === 'pre') {
@@ -199,6 +200,11 @@ function lookOf(element: HtmlElement, around: Look): Look {
     keepsSpaces: spaces ? /pre|break-spaces/.test(spaces) : around.keepsSpaces,
     isSource: spaces ? spaces === 'pre' : around.isSource,
   }
+}
+
+/** A picture of an emoji, as Slack and others have it, is its short name or its character. Other pictures are no text. */
+function emojiOf({ attributes: { alt = '' } }: HtmlElement): string {
+  return /^:[\w+\-]+:$|^\p{RGI_Emoji}$/v.test(alt) ? alt : ''
 }
 
 /** The address in the form that the markup has, if a message can have a link to it. */

@@ -6,6 +6,7 @@ import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
+import { renderTopic } from '../messages/markup.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
@@ -44,7 +45,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       <h1 dir="auto">{nameOfPlace(place)}</h1>
       <span class="topic" dir="auto">
         {place.kind === 'channel'
-          ? place.channel.topic
+          ? renderTopic(place.channel.topic)
           : lineOf(customStatusOf(workspace, place.conversation.otherUser.id))}
       </span>
       {typeof Toggles === 'function' && <Toggles workspace={workspace} place={place} />}

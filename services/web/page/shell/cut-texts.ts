@@ -5,8 +5,9 @@ const cutTexts =
 /** A tooltip shows the whole text when the pointer is on a text that is cut. */
 export function showCutTexts(): () => void {
   const onPointerOver = ({ target }: PointerEvent) => {
-    const element = target as HTMLElement
-    if (!element.matches(cutTexts)) return
+    // A topic has links.
+    const element = (target as HTMLElement).closest<HTMLElement>(cutTexts)
+    if (!element) return
     if (element.scrollWidth > element.clientWidth) element.title = element.textContent
     else element.removeAttribute('title')
   }

@@ -7,8 +7,14 @@ import { markIcon } from '../ui/tab-icon.ts'
 export const markIconWhenUnread = (workspace: Workspace): (() => void) =>
   effect(() => void markIcon(hasUnreadForMe(workspace)))
 
-/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
+/** Whether there are unread mentions of the person, also marked ones, unread direct messages or unread threads. */
 const hasUnreadForMe = (workspace: Workspace) =>
   unreadTotals(workspace).mentionCount > 0 ||
   workspace.unreadThreads.value > 0 ||
+  [...workspace.marks.ids()].some((id) => hasMarkedMention(workspace, id)) ||
   workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
+
+function hasMarkedMention({ marks, known }: Workspace, id: string): boolean {
+  const state = known(id)
+  return state !== undefined && marks.mentionCount(id, state) > 0
+}

@@ -34,7 +34,14 @@ export function t(source: string, values?: Record<string, unknown>): string {
 let translate: ((sentence: string) => string) | undefined
 
 /** A sentence of the server in the chosen language, or in English when it has no translation. */
-export const serverText = (sentence: string) => translate?.(sentence) ?? sentence
+export const serverText = (sentence: string) => translate?.(sentence) ?? withWords(sentence)
+
+/** Such a sentence about a field begins with the name of the field in the interface, such as `userName`. */
+const withWords = (sentence: string) =>
+  sentence.replace(
+    /^[a-z]+([A-Z][a-z]+)*(?= (must|is|has) )/,
+    (field) => `The ${field.replace(/[A-Z]/g, ' $&').toLowerCase()}`,
+  )
 
 /**
  * Loads the texts of a language and renders the page in it.

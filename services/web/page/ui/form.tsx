@@ -12,6 +12,8 @@ interface FieldProps {
   value?: string
   placeholder?: string
   maxLength?: number
+  /** The id of a `datalist` with suggestions. */
+  list?: string
   /** Called with the text when the person changes it. */
   onInput?: (text: string) => void
   autoComplete?: string
