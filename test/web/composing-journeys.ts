@@ -276,8 +276,8 @@ export function composingJourneys(site: Site) {
 
   test('a text that is too long can be sent as a text file, and stays in the text box when that is refused', async () => {
     const ned = await signIn('ned', '/', { withoutWorker: true })
-    await createChannel(ned, 'logbook')
-    const box = composer(ned, 'logbook')
+    await createChannel(ned, 'deck log')
+    const box = composer(ned, 'deck log')
     const text = 'The wind was fair. '.repeat(1_000)
     await box.fill(text)
     await ned.route('**/files/binary*', (route) =>
