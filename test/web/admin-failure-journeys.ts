@@ -128,6 +128,46 @@ export function adminFailureJourneys(site: Site) {
     await expect.poll(() => page.evaluate(() => document.activeElement!.closest('dialog') !== null)).toBe(true)
   })
 
+  test('of two quick changes of a role the last one wins, and the row shows it before the responses', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const name = `purser-${randomUUID().slice(0, 8)}`
+    const purser = await Person.signIn(site.baseUrl, `${name}@example.com`)
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/people`)
+    await page.getByRole('searchbox', { name: 'Find a person' }).fill(name)
+    const role = page.getByRole('row').filter({ hasText: name }).getByRole('combobox', { name: 'Role' })
+    const held: Route[] = []
+    const sent: string[] = []
+    await page.route(`**/users/${purser.id}/role`, (route) => {
+      held.push(route)
+      sent.push(route.request().postDataJSON().role)
+    })
+    const respond = async () => {
+      await expect.poll(() => held.length).toBe(1)
+      await held.pop()!.continue()
+    }
+    const isAdmin = async () => (await owner.get(`/users?ids=${purser.id}`)).body.users[0].isAdmin
+    await role.selectOption('admin')
+    await expect.poll(() => sent).toEqual(['admin'])
+    await role.selectOption('member')
+    // Whatever the page sends at once, it has sent before this.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(sent).toEqual(['admin'])
+    await respond()
+    await expect.poll(() => sent).toEqual(['admin', 'member'])
+    expect([await isAdmin(), await role.inputValue()]).toEqual([true, 'member'])
+    await respond()
+    await expect.poll(isAdmin).toBe(false)
+    expect(await role.inputValue()).toBe('member')
+
+    // After a refusal the row shows the role that the person has.
+    await role.selectOption('admin')
+    await expect.poll(() => held.length).toBe(1)
+    await held.pop()!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
+    await expect.poll(() => role.inputValue()).toBe('member')
+  })
+
   test('two groups that are removed from a channel at the same time are both removed', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const groups: string[] = []

@@ -166,19 +166,28 @@ export function composingJourneys(site: Site) {
     const options = page.getByRole('listbox').getByRole('option')
     const names = () => options.locator('span[dir=auto]:not(.quiet)').allTextContents()
     const quills = Array.from({ length: 6 }, (_, n) => `@quills ${n + 1}`)
-    await composer(page, 'writing desk').pressSequentially('@quill')
+    await composer(page, 'writing desk').pressSequentially('@quil')
     await expect.poll(names).toEqual(['@quillon', '@Old Quillfeather', ...quills])
+    // The members of a small channel are known now.
+    let fetchesOfMembers = 0
+    page.on('request', (request) => void (request.url().includes('/members?') && fetchesOfMembers++))
+    const found = page.waitForResponse(/users\?q=quill&/)
+    await page.keyboard.type('l')
+    await found
+    await expect.poll(names).toEqual(['@quillon', '@Old Quillfeather', ...quills])
+    expect(fetchesOfMembers).toBe(0)
 
     // What a person has chosen stays chosen when the response comes.
+    const third = (await me.get('/users?q=quills%203')).body.users[0]
+    await me.put(`/channels/${desk.id}`, { addMembers: [third.id] })
+    await page.getByRole('button', { name: '4 members' }).waitFor()
     const held: Route[] = []
-    await page.route(/\/(users|members)\?q=quills/, (route) => void held.push(route))
+    await page.route(/\/users\?q=quills|\/members\?/, (route) => void held.push(route))
     await page.keyboard.type('s')
     await page.keyboard.press('ArrowDown')
     await expect.poll(() => held.length).toBe(2)
     const marked = page.getByRole('option', { selected: true })
     await marked.filter({ hasText: '@quills 2' }).waitFor()
-    const third = (await me.get('/users?q=quills%203')).body.users[0]
-    await me.put(`/channels/${desk.id}`, { addMembers: [third.id] })
     for (const route of held) await route.continue()
     await expect.poll(async () => (await names())[0]).toBe('@quills 3')
     await marked.filter({ hasText: '@quills 2' }).waitFor()
@@ -293,8 +302,8 @@ export function composingJourneys(site: Site) {
 
   test('a text that is too long can be sent as a text file, and stays in the text box when that is refused', async () => {
     const ned = await signIn('ned', '/', { withoutWorker: true })
-    await createChannel(ned, 'logbook')
-    const box = composer(ned, 'logbook')
+    await createChannel(ned, 'deck log')
+    const box = composer(ned, 'deck log')
     const text = 'The wind was fair. '.repeat(1_000)
     await box.fill(text)
     await ned.route('**/files/binary*', (route) =>

@@ -204,6 +204,49 @@ export function findingJourneys(site: Site) {
     expect(await results.count()).toBe(1)
   })
 
+  test('the filter from: finds people who are deactivated or removed, by the whole name and by a part of it', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const loft = await admin.creates({ name: 'loft' })
+    for (const [name, content] of [
+      ['merlin.swift', 'wings of swift'],
+      ['merlin.martin', 'wings of martin'],
+      ['merlina', 'wings of merlina'],
+    ] as const)
+      await (await Person.signIn(site.baseUrl, `${name}@example.com`)).says(content, loft)
+    const idOf = async (name: string) => (await admin.get(`/users?q=${name}`)).body.users[0].id
+    expect((await admin.put(`/users/${await idOf('merlin.swift')}/active`, { isActive: false })).status).toBe(200)
+    expect((await admin.delete(`/users/${await idOf('merlin.martin')}`)).status).toBe(200)
+
+    const page = await signIn('talon')
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    const region = page.getByRole('region', { name: 'Search results' })
+    const find = async (query: string, text: string) => {
+      await field.fill(query)
+      await field.press('Enter')
+      await region.getByRole('article').filter({ hasText: text }).waitFor()
+      expect(await region.getByRole('article').count()).toBe(1)
+    }
+    await find('from:merlin.swift', 'wings of swift')
+    await find('wings from:merlin.martin', 'wings of martin')
+    await find('from:merlina', 'wings of merlina')
+    await field.fill('from:merlin')
+    await field.press('Enter')
+    await region.getByRole('status').filter({ hasText: 'Several people match this name' }).waitFor()
+    expect(await region.getByRole('link').allTextContents()).toEqual(
+      expect.arrayContaining(['merlina', 'merlin.swift', 'merlin.martin']),
+    )
+    await region.getByRole('link', { name: 'merlin.swift' }).click()
+    await region.getByRole('article').filter({ hasText: 'wings of swift' }).waitFor()
+
+    const desk = await signIn('admin', '/admin/audit', { withoutWorker: true })
+    const filters = desk.getByRole('form', { name: 'Filters' })
+    await filters.getByLabel('Who').fill('merlin.swift')
+    await Promise.all([
+      desk.waitForResponse('**/admin/audit-log?*actorId=*'),
+      filters.getByRole('button', { name: 'Filter' }).click(),
+    ])
+  })
+
   test('the text of a search is marked in its results, in upper and lower case and across formats', async () => {
     const ruth = await signIn('ruth')
     await createChannel(ruth, 'library')

@@ -204,6 +204,29 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(focused).toContain('line 58.')
   })
 
+  test('the focus goes to the next message when a button or the editor of a message had it, and the message is deleted', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'galley-proofs' })
+    const said: { id: string }[] = []
+    for (const text of ['proof one', 'proof two', 'proof three']) said.push(await writer.says(text, channel))
+    const page = await site.signIn('writer', `/c/${channel.id}`)
+    await article(page, 'proof two').focus()
+    await article(page, 'proof two').getByRole('button', { name: 'More actions' }).focus()
+    await writer.delete(`/messages/${said[1]!.id}`)
+    await hasFocus(article(page, 'proof three'))
+    await page.getByRole('textbox', { name: 'Message galley-proofs' }).press('ArrowUp')
+    await hasFocus(page.getByRole('textbox', { name: 'Edit message' }))
+    await writer.delete(`/messages/${said[2]!.id}`)
+    await hasFocus(article(page, 'proof one'))
+
+    await page.goto(`${site.baseUrl}/c/${channel.id}/t/${said[0]!.id}`)
+    const thread = page.getByRole('complementary', { name: 'Thread' })
+    await thread.getByRole('article').focus()
+    await thread.getByRole('button', { name: 'More actions' }).focus()
+    await writer.delete(`/messages/${said[0]!.id}`)
+    await hasFocus(thread.getByText('This message is not available'))
+  })
+
   test('the focus goes to the text box when the only message of a channel or thread is deleted', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'blank-page' })

@@ -169,7 +169,7 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     onSubmit={async ({ action: typed = '', who = '', from = '', to = '' }) => {
       // All actions are in lower case, and a phone begins a field with a capital letter.
       const action = typed.trim().toLowerCase()
-      const actor = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
+      const actor = who.trim() === '' ? undefined : await findActor(workspace, who.trim())
       await onFilter({
         ...(action !== '' && { action }),
         ...(actor && { actorId: actor.id }),
@@ -189,3 +189,10 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     <Field label={t('To day')} name="to" type="date" />
   </Form>
 )
+
+/** The person with this name, also a deactivated one. */
+const findActor = ({ client }: Workspace, name: string) =>
+  findPerson(client, name, async () => {
+    const query = { q: name, isActive: 'false' } as const
+    return (await client.request('GET /users', { query })).users
+  })

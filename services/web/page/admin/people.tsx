@@ -21,6 +21,7 @@ export function People({ workspace }: { workspace: Workspace }) {
   const note = useSignal('')
   const { client } = workspace
   const { data, query, search, showMore, change } = useFoundPeople(workspace)
+  const roles = useRoleChanges(workspace, (changed) => change(changed.id, () => changed))
   const { value: found } = data.fetched
   const close = () => {
     dialog.value = null
@@ -39,7 +40,7 @@ export function People({ workspace }: { workspace: Workspace }) {
       dialog.value = { task: 'guest', user }
       return
     }
-    void settle(user, client.request('PUT /users/:id/role', { params: { id: user.id }, body: { role } }))
+    void roles.set(user.id, role)
   }
 
   async function begin(task: PersonTask, user: User) {
@@ -79,6 +80,7 @@ export function People({ workspace }: { workspace: Workspace }) {
               key={user.id}
               workspace={workspace}
               user={user}
+              role={roles.wanted(user.id) ?? user.role}
               isMe={user.id === workspace.myId}
               onRole={(role) => setRole(user, role)}
               onTask={(task) => void begin(task, user)}
@@ -106,6 +108,34 @@ export function People({ workspace }: { workspace: Workspace }) {
       )}
     </>
   )
+}
+
+/**
+ * The roles that were chosen and are being sent. Only one request for a person is sent at a time, so that the last choice wins. Until then
+ * the row shows this choice, and not the earlier ones that responses and events tell.
+ */
+function useRoleChanges({ client }: Workspace, onChanged: (user: User) => void) {
+  const roles = useSignal<ReadonlyMap<string, Role>>(new Map())
+  const wanted = (id: string) => roles.value.get(id)
+  const change = (changed: (roles: Map<string, Role>) => unknown) => {
+    const next = new Map(roles.value)
+    changed(next)
+    roles.value = next
+  }
+
+  async function set(id: string, chosen: Role) {
+    const isSending = wanted(id) !== undefined
+    change((next) => next.set(id, chosen))
+    if (isSending) return
+    for (let role: Role | undefined; role !== wanted(id); ) {
+      role = wanted(id)!
+      const changed = await attempt(client.request('PUT /users/:id/role', { params: { id }, body: { role } }))
+      if (changed) onChanged(changed.user)
+    }
+    change((next) => next.delete(id))
+  }
+
+  return { wanted, set }
 }
 
 type PersonDialogProps = Exclude<OpenDialog, { task: 'add' }> & {

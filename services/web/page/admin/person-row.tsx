@@ -12,13 +12,15 @@ export type PersonTask = 'invite' | 'password' | 'access' | 'guest' | 'activate'
 interface PersonRowProps {
   workspace: Workspace
   user: User
+  /** The role that is shown: while another one is being sent, that one. */
+  role: Role
   isMe: boolean
   onRole: (role: Role) => void
   onTask: (task: PersonTask) => void
 }
 
 /** The row of a person in the table of people. */
-export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowProps) => (
+export const PersonRow = ({ workspace, user, role, isMe, onRole, onTask }: PersonRowProps) => (
   <tr ref={passFocus} data-inactive={!user.isActive || undefined}>
     <th scope="row">
       <div class="person">
@@ -40,7 +42,7 @@ export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowPr
       <select
         class="input"
         aria-label={t('Role')}
-        value={user.role}
+        value={role}
         onChange={({ currentTarget }) => onRole(currentTarget.value as Role)}
       >
         <option value="member">{t('Member')}</option>

@@ -92,13 +92,28 @@ export async function findOptions(
   return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...people]
 }
 
-/** The first members of the channel or conversation whose name or address the text begins. */
+/** All members of a small channel, as the server has said last. */
+let membersOfChannel: { channelId: string; memberCount: number; ids: readonly string[]; fetchedAt: number } | undefined
+/** The members of a channel with no more than these are fetched once. The server sends as many at a time. */
+const maxFetched = 200
+/** A change of the members is known by their number, but not that one has come and another one has left. */
+const refetchAfterMs = 60_000
+
+/** The members of the channel or conversation, or of a large channel the first ones whose name or address the text begins. */
 async function findMemberIds(typed: string, workspace: Workspace, channelId: string, signal: AbortSignal) {
   const place = workspace.place(channelId)
   if (place?.kind === 'direct') return [place.conversation.otherUser.id, workspace.myId]
-  const input = { params: { channelId }, query: { q: typed, limit: maxOptions }, signal }
+  const memberCount = place?.channel.memberCount ?? Infinity
+  const known = membersOfChannel
+  if (known?.channelId === channelId && known.memberCount === memberCount) {
+    if (Date.now() - known.fetchedAt < refetchAfterMs) return known.ids
+  }
+  const query = memberCount <= maxFetched ? { limit: maxFetched } : { q: typed, limit: maxOptions }
+  const input = { params: { channelId }, query, signal }
   const { members } = await workspace.client.request('GET /channels/:channelId/members', input)
-  return members.map(({ id }) => id)
+  const ids = members.map(({ id }) => id)
+  if (memberCount <= maxFetched) membersOfChannel = { channelId, memberCount, ids, fetchedAt: Date.now() }
+  return ids
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { User } from '@parley/contract'
 import { searchAddress } from '../app/address.ts'
+import type { NamedPerson } from '../app/find-person.ts'
 import { hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
@@ -12,7 +12,7 @@ const maxShown = 20
 interface ChooseAuthorProps {
   workspace: Workspace
   query: string
-  people: readonly User[]
+  people: readonly NamedPerson[]
 }
 
 /** Links to the same search for the messages of one of these people. */
@@ -43,4 +43,4 @@ export function ChooseAuthor({ workspace, query, people }: ChooseAuthorProps) {
 }
 
 /** A search cannot have a name with quotes, because they enclose it. */
-const nameInSearch = ({ userName, email }: User) => (/["“”„]/.test(userName) ? email : userName)
+const nameInSearch = ({ userName, email }: NamedPerson) => (/["“”„]/.test(userName) ? email : userName)

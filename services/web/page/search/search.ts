@@ -1,12 +1,14 @@
-import { isConversationId, RequestFailed, requestForPlace } from '@parley/client'
+import { type Client, isConversationId, RequestFailed, requestForPlace } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { findPerson } from '../app/find-person.ts'
-import { findNamed } from '../app/names.ts'
+import { findPerson, type NamedPerson } from '../app/find-person.ts'
+import { findNamed, foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { parseQuery, periodOf, type SearchQuery, textOfWords } from './search-query.ts'
 
 export const pageSize = 30
+/** The number of messages among whose authors a name is looked for. */
+const authorMessages = 100
 
 interface PageOptions {
   before?: string | undefined
@@ -40,7 +42,24 @@ export async function search(workspace: Workspace, text: string, page: PageOptio
 
 async function findAuthor({ client, me, myId }: Workspace, { from }: SearchQuery['filters']) {
   if (from === undefined) return undefined
-  return /^me$/i.test(from) ? { id: myId, userName: me.peek().userName } : findPerson(client, from)
+  if (/^me$/i.test(from)) return { id: myId, userName: me.peek().userName }
+  return findPerson(client, from, () => findAuthors(client, from))
+}
+
+/**
+ * The authors with this name of recent messages. Only admins can search for people who are deactivated, and nobody for removed ones, but
+ * the server searches the names of all authors. The others are among them too.
+ */
+async function findAuthors(client: Client, name: string): Promise<NamedPerson[]> {
+  const { messages } = await client.request('GET /search/messages', { query: { q: name, limit: authorMessages } })
+  const byId = new Map(messages.map(({ author }) => [author.id, author]))
+  const wanted = foldName(name)
+  const named = [...byId.values()].filter(({ userName, isBot }) => {
+    const folded = foldName(userName)
+    if (isBot) return false
+    return folded.startsWith(wanted) || folded.split(/[\s._-]+/).some((word) => word.startsWith(wanted))
+  })
+  return named.map(({ id, userName }) => ({ id, userName, email: '', displayName: null }))
 }
 
 type Place = NonNullable<Awaited<ReturnType<typeof findPlace>>>
