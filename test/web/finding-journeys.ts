@@ -2,7 +2,17 @@ import type { Locator, Page, Route } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
+import {
+  act,
+  article,
+  channels,
+  composer,
+  createChannel,
+  isAccessible,
+  openChannel,
+  say,
+  untilDrawn,
+} from './visitors.ts'
 
 /** Clicks "Show more" twice. The response with the next page comes after everything that `meanwhile` does. */
 async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
@@ -23,7 +33,7 @@ async function showMore(page: Page, within: Page | Locator, meanwhile = async ()
   }
   await page.unroute(pattern)
   // Longer than the page needs to render the response.
-  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+  await untilDrawn(page)
 }
 
 /** Searches, lists of several pages, and the choices that each person makes for themselves. */
