@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { createFailing, unavailable } from './failing.ts'
 import type { Site } from './site.ts'
+import { untilDrawn } from './visitors.ts'
 
 /** Forms and the pages for admins, when responses are missing or late. */
 export function adminFailureJourneys(site: Site) {
@@ -26,7 +27,7 @@ export function adminFailureJourneys(site: Site) {
     ])
     await filtered.finished()
     // Longer than the page needs to render the response.
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await untilDrawn(page)
     const targets = () =>
       page
         .getByRole('row')
@@ -187,7 +188,7 @@ export function adminFailureJourneys(site: Site) {
     const route = await first.promise
     await page.getByRole('button', { name: 'Remove dog-watch' }).click()
     // Whatever the page sends at once, it has sent before this.
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await untilDrawn(page)
     await route.continue()
     const left = async () => (await admin.get(`/channels/${channel.id}`)).body.channel.groups ?? []
     await expect.poll(left).toEqual([])
@@ -217,9 +218,7 @@ export function adminFailureJourneys(site: Site) {
     await button.dblclick()
     await expect.poll(() => begun.length).toBeGreaterThan(0)
     // Whatever the page does at once, it has done before this.
-    const drawn = () =>
-      page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
-    await drawn()
+    await untilDrawn(page)
     expect(begun.length).toBe(1)
     await begun[0]!.fulfill({ json })
     await page.getByRole('progressbar', { name: 'Export' }).waitFor()
@@ -249,7 +248,7 @@ export function adminFailureJourneys(site: Site) {
     const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
     await response.finished()
     // Longer than the page needs to render the response.
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await untilDrawn(page)
     expect(await page.getByRole('row').count()).toBeLessThan(2)
   })
 }

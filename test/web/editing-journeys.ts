@@ -2,7 +2,18 @@ import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channelIdOf, composer, createChannel, hasFocus, isStored, openChannel, say } from './visitors.ts'
+import {
+  act,
+  article,
+  channelIdOf,
+  composer,
+  createChannel,
+  hasFocus,
+  isStored,
+  openChannel,
+  say,
+  untilDrawn,
+} from './visitors.ts'
 
 /** Changing the text of a message that was sent. */
 export function editingJourneys(site: Site) {
@@ -172,7 +183,7 @@ export function editingJourneys(site: Site) {
       ])
       await response.finished()
       // What the page does with the response, it has done before this.
-      await aki.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+      await untilDrawn(aki)
     }
 
     // The person cancels, and edits again.

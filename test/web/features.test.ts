@@ -2,8 +2,11 @@ import { administrationJourneys } from './administration-journeys.ts'
 import { attachingJourneys } from './attaching-journeys.ts'
 import { composingJourneys } from './composing-journeys.ts'
 import { editingJourneys } from './editing-journeys.ts'
-import { findingJourneys } from './finding-journeys.ts'
+import { listJourneys } from './list-journeys.ts'
 import { pastingJourneys } from './pasting-journeys.ts'
+import { preferencesJourneys } from './preferences-journeys.ts'
+import { quickSwitcherJourneys } from './quick-switcher-journeys.ts'
+import { searchJourneys } from './search-journeys.ts'
 import { describeSite, mayCallThisMachine } from './site.ts'
 
 describeSite('the features of the web client', { timeout: 120_000, launched: mayCallThisMachine }, (site) => {
@@ -11,6 +14,9 @@ describeSite('the features of the web client', { timeout: 120_000, launched: may
   pastingJourneys(site)
   attachingJourneys(site)
   editingJourneys(site)
-  findingJourneys(site)
+  searchJourneys(site)
+  quickSwitcherJourneys(site)
+  listJourneys(site)
+  preferencesJourneys(site)
   administrationJourneys(site)
 })

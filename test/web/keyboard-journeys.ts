@@ -2,7 +2,17 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { whitePng } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, hasFocus, isAccessible, openChannel, say } from './visitors.ts'
+import {
+  article,
+  channels,
+  composer,
+  createChannel,
+  hasFocus,
+  isAccessible,
+  openChannel,
+  say,
+  untilDrawn,
+} from './visitors.ts'
 
 /** The focus, and the keys of the whole page. */
 export function keyboardJourneys(site: Site) {
@@ -21,7 +31,7 @@ export function keyboardJourneys(site: Site) {
     opens.resolve()
     await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     // The text box takes the focus after the first paint.
-    await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+    await untilDrawn(page)
     await page.keyboard.type('tern')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/search?q=lantern')
@@ -42,7 +52,7 @@ export function keyboardJourneys(site: Site) {
     opens.resolve()
     await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     // The text box takes the focus after the first paint.
-    await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+    await untilDrawn(page)
     await hasFocus(item)
   })
 
@@ -57,7 +67,7 @@ export function keyboardJourneys(site: Site) {
     for (const typed of ['a', 'ab', 'abc', 'abcd', 'abcde', 'abcdef', 'abcdefg', 'abcdefgh']) {
       await page.keyboard.press('Control+k')
       await dialog.getByRole('option').first().waitFor()
-      await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+      await untilDrawn(page)
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       await hasFocus(box)
@@ -100,7 +110,7 @@ export function keyboardJourneys(site: Site) {
       await page.getByLabel('Email').fill(`${name}@example.com`)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
-      await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+      await untilDrawn(page)
       await page.keyboard.type('beacon'.slice(typed.length))
       await page.keyboard.press('Enter')
       await page.waitForURL('**/search?q=beacon')

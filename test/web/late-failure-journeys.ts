@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { createFailing } from './failing.ts'
 import type { Site } from './site.ts'
-import { article, composer, openChannel, removeStores } from './visitors.ts'
+import { article, composer, openChannel, removeStores, untilDrawn } from './visitors.ts'
 
 /** A response that comes late, or not at all, does not disturb what the person does meanwhile. */
 export function lateFailureJourneys(site: Site) {
@@ -15,7 +15,7 @@ export function lateFailureJourneys(site: Site) {
   async function continueUntilRendered(page: Page, route: Route, pattern: RegExp) {
     const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
     await response.finished()
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await untilDrawn(page)
   }
 
   test('a command that is refused after its channel was left stays a draft', async () => {

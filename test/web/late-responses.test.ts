@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { toggleJourneys } from './toggle-journeys.ts'
-import { act, article, channels, composer, say } from './visitors.ts'
+import { act, article, channels, composer, say, untilDrawn } from './visitors.ts'
 
 /** In the page: `connection` ends the event stream, and the server does not know the cursor of the next one. */
 const loseCursor = `{
@@ -45,13 +45,10 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
           released.resolve(),
         ])
         await response.finished()
-        await isDrawn(page)
+        await untilDrawn(page)
       },
     }
   }
-
-  const isDrawn = (page: Page) =>
-    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
   /** Creates a channel, and closes the dialog before the response comes. */
   async function createChannelAndClose(page: Page, name: string, { sent }: { sent: Promise<unknown> }) {
@@ -243,7 +240,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await dialog.getByRole('option', { name }).waitFor()
     await page.keyboard.press('Enter')
     await response.sent
-    await isDrawn(page)
+    await untilDrawn(page)
     await page.keyboard.type('between us')
     await page.keyboard.press('Enter')
     await response.release()
@@ -365,7 +362,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.evaluate('connection.abort()')
     await people.sent
     await card.getByText('bo@example.com').waitFor({ state: 'detached' })
-    await isDrawn(page)
+    await untilDrawn(page)
     expect(await card.getByText('no longer on this server').count()).toBe(0)
     await people.release()
     await card.getByText('bo@example.com').waitFor()
@@ -383,7 +380,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await channels(page).getByRole('link', { name: channel.name }).waitFor()
     await rest.sent
-    await isDrawn(page)
+    await untilDrawn(page)
     const button = page.getByRole('button', { name: 'Create channel' })
     expect(await button.count()).toBe(0)
     await rest.release()
@@ -417,7 +414,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     const repeated = page.waitForResponse((response) => response.request().method() === 'DELETE')
     await page.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
     await (await repeated).finished()
-    await isDrawn(page)
+    await untilDrawn(page)
     expect(await page.getByRole('alert').count()).toBe(0)
     expect(await article(page, 'goes away').count()).toBe(0)
   })
@@ -446,7 +443,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Account' }).waitFor()
     await Promise.all([page.waitForResponse((response) => response.status() === 403), released.resolve()])
-    await isDrawn(page)
+    await untilDrawn(page)
     await page.getByRole('button', { name: 'Account' }).waitFor()
     expect(await page.getByRole('heading', { name: /second factor/i }).count()).toBe(0)
   })

@@ -2,7 +2,17 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, createChannel, hasFocus, refuseMessages, removeStores, say } from './visitors.ts'
+import {
+  act,
+  article,
+  channels,
+  createChannel,
+  hasFocus,
+  refuseMessages,
+  removeStores,
+  say,
+  untilDrawn,
+} from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -455,7 +465,7 @@ describeSite('the list of messages', {}, (site) => {
     for (let n = 1; n <= 40; n++) await writer.says(`turn ${n}.`, channel)
     const page = await site.signIn('reader', `/c/${channel.id}`)
     await article(page, 'turn 40.').waitFor()
-    await settled(page)
+    await untilDrawn(page)
     // The page reads the event of the message after this scroll and before the browser sends the event of the scroll.
     await page.evaluate(() => {
       const { parse } = JSON
@@ -490,7 +500,7 @@ describeSite('the list of messages', {}, (site) => {
     })
     await writer.says('mile 41.', channel)
     await article(page, 'mile 41.').waitFor()
-    await settled(page)
+    await untilDrawn(page)
     expect(
       await channels(page)
         .getByRole('link', { name: /^masthead/ })
@@ -503,7 +513,7 @@ describeSite('the list of messages', {}, (site) => {
     await expect
       .poll(async () => {
         await page.mouse.wheel(0, -400)
-        await settled(page)
+        await untilDrawn(page)
         return unread.count()
       })
       .toBe(1)
@@ -582,24 +592,21 @@ async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[
   await page.getByRole('feed').hover()
   for (let turn = 0; turn < 100 && (await topOf(page, read)) < 30; turn++) {
     await page.mouse.wheel(0, -40)
-    await settled(page)
+    await untilDrawn(page)
   }
   return { page, writer, channel, said, letOlderCome: older.resolve }
 }
-
-const settled = (page: Page) =>
-  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
 
 /** Waits for the fonts. The list moves to its end when they come, and a turn of the wheel in the same frame would be lost. */
 async function hasFonts(page: Page) {
   const isLoaded = () => [...document.fonts].some(({ family, status }) => /Inter/.test(family) && status === 'loaded')
   await expect.poll(() => page.evaluate(isLoaded)).toBe(true)
-  await settled(page)
+  await untilDrawn(page)
 }
 
 /** The distance of a message from the top of the list in pixels, or -Infinity when it is not rendered. */
 async function topOf(page: Page, text: string): Promise<number> {
-  await settled(page)
+  await untilDrawn(page)
   const list = page.getByRole('main').getByRole('feed')
   return list.evaluate((feed, said) => {
     const found = [...feed.querySelectorAll('article')].find((each) => each.textContent.includes(said))

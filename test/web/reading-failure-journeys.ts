@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { connectsAtOnce, createFailing, unavailable } from './failing.ts'
 import type { Site } from './site.ts'
-import { article, openChannel } from './visitors.ts'
+import { article, openChannel, untilDrawn } from './visitors.ts'
 
 /** Reading: how far a person has read, when the server gets it late, and older messages that come late. */
 export function readingFailureJourneys(site: Site) {
@@ -204,7 +204,7 @@ export function readingFailureJourneys(site: Site) {
     await page.getByRole('feed').hover()
     for (let turn = 0; turn < 10; turn++) {
       await page.mouse.wheel(0, turn % 2 ? -20 : 20)
-      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+      await untilDrawn(page)
     }
     expect(asked).toBeLessThanOrEqual(before + 1)
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article } from './visitors.ts'
+import { article, untilDrawn } from './visitors.ts'
 
 const messages = 400
 /** Less than half of the viewport, in pixels. */
@@ -62,7 +62,7 @@ async function scrollThrough(page: Page, px: number, last: number): Promise<numb
   const looks = [await look()]
   for (let turn = 0; turn < maxTurns && !looks.at(-1)?.includes(last); turn++) {
     await page.mouse.wheel(0, px)
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+    await untilDrawn(page)
     await page.locator('[role=feed][aria-busy=false]').waitFor()
     looks.push(await look())
   }

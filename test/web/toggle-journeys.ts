@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, composer, hasFocus, isAccessible } from './visitors.ts'
+import { act, article, composer, hasFocus, isAccessible, untilDrawn } from './visitors.ts'
 
 /** In the page: events that come after `closeEvents` wait for `openEvents`. */
 const gate = `{
@@ -80,10 +80,8 @@ export function toggleJourneys(site: Site) {
     const request = route.request()
     const [response] = await Promise.all([page.waitForResponse((each) => each.request() === request), route.continue()])
     await response.finished()
-    await isDrawn(page)
+    await untilDrawn(page)
   }
-  const isDrawn = (page: Page) =>
-    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
   test('a reaction is shown at once, and counted once when its event comes after the response and a later event', async () => {
     const { path, page, held } = await meet()
@@ -199,7 +197,7 @@ export function toggleJourneys(site: Site) {
     await expect.poll(() => join.getAttribute('aria-busy')).toBe('true')
     await expect.poll(line).toBe('visible')
     await join.press('Enter')
-    await isDrawn(page)
+    await untilDrawn(page)
     expect(held.length).toBe(1)
     await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
     await page.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()
@@ -268,7 +266,7 @@ export function toggleJourneys(site: Site) {
     await leave.press('Enter')
     await expect.poll(() => leave.getAttribute('aria-busy')).toBe('true')
     await leave.press('Enter')
-    await isDrawn(page)
+    await untilDrawn(page)
     expect(held.length).toBe(1)
     await held[0]!.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
     await question.getByRole('alert').filter({ hasText: 'Not today' }).waitFor()

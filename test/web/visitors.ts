@@ -136,6 +136,10 @@ export async function showIn(page: Page, language: string) {
   await page.reload()
 }
 
+/** Resolves when the page has drawn all that it was about to draw: in the second frame from now. */
+export const untilDrawn = (page: Page) =>
+  page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+
 /** Waits until the element has the focus. */
 export const hasFocus = (element: Locator) =>
   expect.poll(() => element.evaluate((each) => each === document.activeElement)).toBe(true)
