@@ -28,6 +28,7 @@ describe.each(usualTopologies)('mails about missed messages, %s', (topology) => 
     const channel = await ann!.creates({ name: 'plans', members: [bob!.id] })
     expect((await bob!.get('/users/me/notifications')).body).toEqual({
       mailsMissedMessages: true,
+      mailLanguage: null,
       mailsAfterSeconds: 2,
     })
 
