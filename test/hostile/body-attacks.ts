@@ -36,7 +36,14 @@ const withoutProofs = (body: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !proofs.includes(name)))
 
 /** Routes that need one of their optional fields. */
-const needsOne = ['/users/me', '/users/me/status', '/bots/{botId}', '/subscriptions', '/subscriptions/{subscriptionId}']
+const needsOne = [
+  '/users/me',
+  '/users/me/notifications',
+  '/users/me/status',
+  '/bots/{botId}',
+  '/subscriptions',
+  '/subscriptions/{subscriptionId}',
+]
 
 export function bodyAttacks(server: TargetServer) {
   test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
