@@ -6,11 +6,11 @@ import type { Workspace } from './workspace.ts'
  * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,
  * and of what is muted only mentions are.
  */
-export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
+export function unreadCountOf(workspace: Workspace, place: Place): number {
   const state = readStateOfPlace(place)
   const count = countWithoutMarks(state)
-  const isSeen = count > 0 && seenId.value === state.id
-  return (isSeen ? 0 : count) + (state.isMuted ? marks.mentionCount(state.id, state) : marks.count(state.id, state))
+  const isSeen = count > 0 && workspace.seenId.value === state.id
+  return (isSeen ? 0 : count) + countOfMarks(workspace, state)
 }
 
 /** The number of these messages that mention the person. */
@@ -28,6 +28,10 @@ export function hasUnread(workspace: Workspace, id: string): boolean {
 const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
   isMuted ? mentionCount : unreadCount
 
+/** The number of messages that are unread only because of the person's marks. Of what is muted only mentions count. */
+const countOfMarks = ({ marks }: Workspace, state: KnownChannel | KnownConversation) =>
+  state.isMuted ? marks.mentionCount(state.id, state) : marks.count(state.id, state)
+
 /** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
 export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
   const { unreadCount, mentionCount } = workspace.totals()
@@ -39,12 +43,12 @@ export function unreadTotals(workspace: Workspace): { unreadCount: number; menti
   return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
 }
 
-/** The number of messages that are unread only because of the person's marks. */
+/** The number of messages in all channels and conversations that are unread only because of the person's marks. */
 export function markedCount(workspace: Workspace): number {
   let count = 0
   for (const id of workspace.marks.ids()) {
     const state = workspace.known(id)
-    if (state) count += state.isMuted ? workspace.marks.mentionCount(id, state) : workspace.marks.count(id, state)
+    if (state) count += countOfMarks(workspace, state)
   }
   return count
 }

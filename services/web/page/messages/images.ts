@@ -19,8 +19,9 @@ export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal:
 }
 
 /**
- * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined. After a failure, the image is requested again after a pause that grows with each failure, unless the
- * server refuses it. `onRefused` is called then. Without `load` nothing is fetched.
+ * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined. After a failure, the
+ * image is requested again after a pause that grows with each failure, unless the server refuses it. `onRefused` is called then. Without
+ * `load` nothing is fetched.
  */
 export function useImage(
   filename: string,
