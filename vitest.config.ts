@@ -18,10 +18,11 @@ const long = [
 
 /**
  * Tests of rare conditions and of many details. They run after all others, in this order, and only as long as there is
- * time for them (`test/src/further-tests.ts`): on a slow machine, the whole takes longer than a run of CI may take.
+ * time for them: on a slow machine, the whole takes longer than a run of CI may take.
  */
 const further = [
   'test/journeys/restarts.test.ts',
+  'test/web/account-changes.test.ts',
   'test/web/accessibility.test.ts',
   'test/hostile/solo.test.ts',
   'test/history/trial.test.ts',
@@ -57,6 +58,7 @@ const further = [
   'libs/database/src/servers.test.ts',
   'libs/blobs/src/blobs.test.ts',
   'libs/events/src/redis-topologies.test.ts',
+  'services/integrations/src/subscriptions/changes-in-flight.test.ts',
   'services/integrations/src/subscriptions/deliverer.test.ts',
   'services/integrations/src/subscriptions/outcomes.test.ts',
   'services/integrations/src/subscriptions/subscriptions.test.ts',
@@ -66,6 +68,7 @@ const further = [
   'services/realtime/src/outage.test.ts',
   'services/gateway/src/edge/slow-clients.test.ts',
   'services/directory/src/avatars/avatars.test.ts',
+  'services/directory/src/scim/scim-races.test.ts',
   'services/worker/src/images/avatars.test.ts',
   'services/worker/src/images/thumbnails.test.ts',
   'services/worker/src/exports/compute-export.test.ts',
@@ -73,7 +76,10 @@ const further = [
   'services/messaging/src/search/search-property.test.ts',
   'services/messaging/src/search/search-backlog.test.ts',
   'services/messaging/src/messages/any-text.test.ts',
+  'libs/database/src/migrations-mentions.test.ts',
   'libs/events/src/query-cost.test.ts',
+  'services/directory/src/query-cost.test.ts',
+  'services/messaging/src/query-cost.test.ts',
   'services/realtime/src/query-cost.test.ts',
   'services/messaging/src/sending/query-cost.test.ts',
   'services/messaging/src/follows/query-cost.test.ts',
@@ -123,12 +129,18 @@ const project = (
   name: string,
   groupOrder: number,
   include: string[],
-  more: { exclude?: string[]; runner?: string },
+  more: { exclude?: string[]; runner?: string; provide?: { lastBeginning: number } },
 ) => ({
   extends: true as const,
   test: { name, include, exclude, isolate: false, maxWorkers, sequence: { groupOrder }, ...more },
 })
 const ofOtherProjects = [...exclude, ...alone, ...further]
+
+/** A run may take 23 minutes (`.ci/run`), and a file five. So a file that would begin after these minutes is skipped. */
+const beginningWithin = (minutes: number) => ({
+  runner: 'test/src/timed-tests.ts',
+  provide: { lastBeginning: minutes * 60_000 },
+})
 
 export default defineConfig({
   test: {
@@ -143,8 +155,8 @@ export default defineConfig({
       project('processes', 0, ['{test,deploy}/**/*.test.ts'], { exclude: ofOtherProjects }),
       { extends: true, test: { name: 'alone', include: alone, maxWorkers, sequence: { groupOrder: 0 } } },
       // The server is in the process of the tests.
-      project('one process', 1, ['{libs,services}/**/*.test.ts'], { exclude: ofOtherProjects }),
-      project('further', 2, further, { runner: 'test/src/further-tests.ts' }),
+      project('one process', 1, ['{libs,services}/**/*.test.ts'], { exclude: ofOtherProjects, ...beginningWithin(19) }),
+      project('further', 2, further, beginningWithin(14)),
     ],
   },
 })
