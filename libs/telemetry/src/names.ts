@@ -192,7 +192,8 @@ export const spanMeaning: Record<(typeof spanName)[keyof typeof spanName], strin
   'relay.publish': 'an event on its way from outbox to Redis; child of the request that recorded it',
   'relay.append':
     'a batch of events on its way into Redis; child of the first event’s `relay.publish`, linked to the others',
-  'realtime.deliver': 'an event written to the streams of one node; child of the request that recorded it',
+  'realtime.deliver':
+    'an event written to the streams of one node; child of its `relay.publish`, or of the request when the node read the event from PostgreSQL',
   'worker.job': 'a job; child of the request that recorded it',
 }
 
