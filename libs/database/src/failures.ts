@@ -125,7 +125,9 @@ function explain(
     case '28000':
       return [
         `does not let ${user} in, it says "${message}"`,
-        'check user and sslmode in database.url, and pg_hba.conf',
+        /client certificate/.test(message)
+          ? 'give it by sslcert and sslkey in database.url'
+          : 'check user and sslmode in database.url, and pg_hba.conf',
       ]
     case '3D000':
       return [`has no database ${database}`, 'create it, or correct its name in database.url']
@@ -145,9 +147,19 @@ function explain(
   }
   if (untrusted.has(code))
     return ['has a certificate that is not from a trusted authority', 'give its authority by database.tls.ca']
+  if (/^ERR_OSSL_/.test(code))
+    return [
+      'cannot be asked, because the client certificate or its key cannot be used',
+      'check the files of sslcert and sslkey in database.url: a certificate and its own key without a password, as PEM',
+    ]
+  if (/^ERR_SSL_\w*_ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|UNSUPPORTED_CERTIFICATE)/.test(code))
+    return [
+      'refuses the client certificate',
+      'check that sslcert in database.url is valid and from the authority of ssl_ca_file there',
+    ]
   if (/does not support SSL/.test(message))
     return ['offers no TLS', 'switch it on there, or choose sslmode=disable where the network can be trusted']
-  return [`cannot be used, it says "${message}"`, 'check database.url and the log of PostgreSQL']
+  return [`cannot be used, it says "${message.trim()}"`, 'check database.url and the log of PostgreSQL']
 }
 
 const untrusted = new Set([

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, chown, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chown, copyFile, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -65,8 +65,10 @@ function logged(error: Error) {
   return JSON.parse(lines[0]!)
 }
 
-const changed = (url: string, changes: Partial<Pick<URL, 'hostname' | 'port' | 'password' | 'pathname' | 'search'>>) =>
-  Object.assign(new URL(url), changes).href
+const changed = (
+  url: string,
+  changes: Partial<Pick<URL, 'hostname' | 'port' | 'username' | 'password' | 'pathname' | 'search'>>,
+) => Object.assign(new URL(url), changes).href
 
 describe('several servers', () => {
   let primary: EmbeddedServer
@@ -176,9 +178,15 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     const { uid, gid } = await stat(data)
     for (const file of [key, cert]) await chown(file, uid, gid)
     await execute(server.url, 'alter system set ssl = on')
+    // Clients need no certificate, but a certificate of a client has to be from this authority.
+    const authorities = path.join(data, 'authority.crt')
+    await copyFile(path.join(folder, 'authority.crt'), authorities)
+    await chown(authorities, uid, gid)
+    await execute(server.url, `alter system set ssl_ca_file = 'authority.crt'`)
     // TLS is required only after the restart, because our launcher checks the server without TLS.
     await server.restart()
-    await writeFile(path.join(data, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
+    const rules = ['hostssl all certified all scram-sha-256 clientcert=verify-ca', 'hostssl all all all scram-sha-256']
+    await writeFile(path.join(data, 'pg_hba.conf'), `${rules.join('\n')}\n`)
     await execute(server.url, 'select pg_reload_conf()')
     // The rules apply as soon as the server has reloaded them.
     await vi.waitFor(() => expect(execute(server.url, 'select 1')).rejects.toThrow('no encryption'), {
@@ -214,6 +222,21 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
   test('refuses connections without TLS when it demands TLS', async () => {
     expect(await refusal(server.url)).toMatch(/ does not let parley in, .*no encryption.*: check user and sslmode/)
     expect(await refusal(`${server.url}?sslmode=disable`)).toMatch(/ does not let parley in, .*no encryption/)
+  })
+
+  test('says what is wrong with a client certificate', async () => {
+    const withFiles = (cert: string, key: string) => `${url}?sslcert=${folder}/${cert}&sslkey=${folder}/${key}`
+    expect(await isEncrypted(withFiles('authority.crt', 'authority.key'), authority)).toBe(true)
+    expect(await refusal(withFiles('stranger.crt', 'stranger.key'), authority)).toMatch(
+      /^PostgreSQL at \S+ refuses the client certificate \(ERR_SSL_\w+\): check that sslcert/,
+    )
+    const unusable =
+      /^PostgreSQL at \S+ cannot be asked, because the client certificate or its key cannot be used \(ERR_OSSL_\w+\): /
+    expect(await refusal(withFiles('authority.crt', 'stranger.key'), authority)).toMatch(unusable)
+    expect(await refusal(withFiles('authority.key', 'authority.key'), authority)).toMatch(unusable)
+    expect(await refusal(changed(url, { username: 'certified' }), authority)).toMatch(
+      / does not let certified in, .*client certificate.*: give it by sslcert and sslkey in database\.url$/,
+    )
   })
 
   test('counts as lost when it is silent, not when it is busy', async () => {

@@ -74,7 +74,7 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
 }
 
 /** The places where something other than plain text may begin. All other characters are skipped. */
-const mayBegin = /[\n`:@\uff20\ufe6b#*_~]|\[(?![[\]])|h(?=ttp)|m(?=ailto:)/gi
+const mayBegin = /[\n`:@\uff20\ufe6b#*_~]|\[(?!\])|h(?=ttp)|m(?=ailto:)/gi
 
 /** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_`, `~` or `~~`. 0 when there is none. */
 function markerLength(text: string, at: number): number {

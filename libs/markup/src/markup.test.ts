@@ -93,6 +93,12 @@ describe('links', () => {
     ['*https://example.org*', 'b(a(https://example.org -> https://example.org))'],
     ['mailto:ann@example.org', 'a(mailto:ann@example.org -> mailto:ann@example.org)'],
     ['[@ann](https://example.org)', 'a(@ann -> https://example.org)'],
+    ['[[FIRING:1] disk [db-1]](https://example.org)', 'a([FIRING:1] disk [db-1] -> https://example.org)'],
+    ['[1] [[2] [text](https://example.org)', '[1] [[2] a(text -> https://example.org)'],
+    [
+      '[[a](https://a.example)](https://b.example)',
+      '[a(a -> https://a.example)](a(https://b.example -> https://b.example))',
+    ],
   ])('%j', (content, expected) => expect(understood(content)).toBe(expected))
 
   test.each([

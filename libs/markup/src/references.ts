@@ -13,8 +13,9 @@ export interface NamedLink {
 }
 
 /**
- * `[text](url)` at the index. Neither part has square brackets, so a search ends at the next bracket at the latest, and
- * all searches of a text together take linear time.
+ * `[text](url)` at the index. The text may have pairs of square brackets without brackets inside, and the address has
+ * none. A search passes over such pairs only, and ends at the first one when it begins there. So all searches of a text
+ * together take linear time.
  */
 export function linkAt(text: string, at: number): NamedLink | null {
   linkText.lastIndex = at
@@ -36,7 +37,7 @@ export function linkAt(text: string, at: number): NamedLink | null {
   }
 }
 
-const linkText = /\[([^[\]\n]+)\]\(/y
+const linkText = /\[((?:[^[\]\n]|\[[^[\]\n]*\](?!\())+)\]\(/y
 const scheme = /^(?:https?:\/\/|mailto:)/i
 
 /** The index of the parenthesis that ends the address. The address itself may have pairs of parentheses. */

@@ -14,6 +14,7 @@ describe('markup becomes mrkdwn', () => {
     ],
     ['[a **link**](https://example.org/a_(b))', '<https://example.org/a_(b)|a *link*>'],
     ['@ann, @Ann Lee and (@ann) but not x@ann or @anna', '<@1>, <@2> and (<@1>) but not x@ann or @anna'],
+    ['[[FIRING:1] disk](https://example.org)', '<https://example.org|[FIRING:1] disk>'],
     ['a < b && c > d', 'a &lt; b &amp;&amp; c &gt; d'],
     ['**`code`, [link](https://a.b) and https://c.d**', '*`code`, <https://a.b|link> and https://c.d*'],
   ])('%j', (markup, mrkdwn) => expect(toMrkdwn(markup, mentions)).toBe(mrkdwn))
@@ -64,6 +65,8 @@ describe('mrkdwn becomes markup', () => {
   test.each([
     ['<https://example.org|a link> and <@1>, &lt;soon&gt;', '[a link](https://example.org) and @ann, <soon>'],
     ['_<@1>_ done', '@ann done'],
+    ['<https://example.org|[FIRING:1] disk [db-1]>', '[[FIRING:1] disk [db-1]](https://example.org)'],
+    ['<https://example.org|a [b [c]] d]>', '[a (b [c]) d)](https://example.org)'],
     ['`code`<@1>', '`code` @ann'],
   ])('%j', (mrkdwn, markup) => expect(toMarkup(mrkdwn, names)).toBe(markup))
 

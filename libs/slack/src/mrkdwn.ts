@@ -102,11 +102,18 @@ function commandAsMarkup(command: string, label: string, link: typeof markupLink
 
 const isoMinutes = (seconds: number) => `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** A link in the markup. Brackets in its text and parentheses in its address are replaced. */
+/**
+ * A link in the markup. Its text keeps pairs of brackets, as in `[FIRING:1]`. Other brackets in its text and parentheses in its
+ * address are replaced.
+ */
 export const markupLink = (label: string, url: string): string => {
-  const text = label.replaceAll('[', '(').replaceAll(']', ')').replaceAll('\n', ' ')
+  const text = label
+    .replaceAll('\n', ' ')
+    .replace(pairOrBracket, (part) => (part.length > 1 ? part : part === '[' ? '(' : ')'))
   return text.trim() === '' ? url : `[${text}](${url.replaceAll('(', '%28').replaceAll(')', '%29')})`
 }
+
+const pairOrBracket = /\[[^[\]]*\](?!\()|[[\]]/g
 
 const unescaped = (text: string) => text.replace(/&(amp|lt|gt);/g, (_whole, entity: string) => entities[entity]!)
 
@@ -135,8 +142,9 @@ const codeBlock = /(?<![^\r\n])```[\s\S]*?(?:```[^\S\r\n]*(?![^\r\n])|$)/.source
  * different runs end soon.
  */
 const codeSpan = /(?<!`)(`{1,8})(?!`)(?:(?!\n\s*\n|\n```)[\s\S])+?(?<!`)\1(?!`)/.source
-/** `[text](address)`. The address may have pairs of parentheses. */
-const namedLink = /\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)(?:[^\s<>"()[\]]|\([^\s<>"()[\]]*\))+)\)/.source
+/** `[text](address)`. The text may have pairs of brackets, and the address pairs of parentheses. */
+const namedLink =
+  /\[((?:[^[\]\n]|\[[^[\]\n]*\](?!\())+)\]\(((?:https?:\/\/|mailto:)(?:[^\s<>"()[\]]|\([^\s<>"()[\]]*\))+)\)/.source
 /** An address, without the punctuation at its end. */
 const address = /(?:https?:\/\/|mailto:)[^\s<>"[\]]*[^\s<>"[\].,;:!?'*_~`]/.source
 const codeOrLink = new RegExp(`${codeBlock}|${codeSpan}|${namedLink}|${address}`, 'gi')

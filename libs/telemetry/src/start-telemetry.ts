@@ -63,7 +63,7 @@ export async function startTelemetry({ traces, metrics, logs }: TelemetrySignals
 // OTEL_RESOURCE_ATTRIBUTES overrides these.
 function processAttributes() {
   return {
-    'service.name': serviceNameOf(process.argv[1]),
+    'service.name': serviceNameOf(process.argv),
     'service.namespace': 'parley',
     'service.version': version,
     'service.instance.id': randomUUID(),
@@ -72,8 +72,12 @@ function processAttributes() {
   }
 }
 
-/** `messaging` for `services/messaging/src/main.ts`; `parley` for other scripts. */
-function serviceNameOf(script = '') {
+/**
+ * `messaging` for `services/messaging/src/main.ts`, and for the entry point of the image with the argument `messaging`; `parley` for other
+ * scripts.
+ */
+function serviceNameOf([, script = '', name]: string[]) {
+  if (/[\\/]deploy[\\/]image[\\/]start\.ts$/.test(script)) return name ?? 'parley'
   return script.match(/[\\/]services[\\/]([^\\/]+)[\\/]/)?.[1] ?? 'parley'
 }
 

@@ -30,7 +30,11 @@ export const alertmanager = {
 export const payloads: Record<string, Payload> = {
   Alertmanager: {
     payload: alertmanager,
-    shows: ['DiskWillFill (db-1)', '](https://alerts.example/#/alerts?receiver=chat)', '4 hours <soon>', 'critical'],
+    shows: [
+      '*[[FIRING:1] DiskWillFill (db-1)](https://alerts.example/#/alerts?receiver=chat)*',
+      '4 hours <soon>',
+      'critical',
+    ],
     color: '#e01e5a',
   },
   Grafana: {
@@ -51,7 +55,7 @@ export const payloads: Record<string, Payload> = {
       ],
     },
     shows: [
-      'Latency (checkout)',
+      '[[FIRING:1] Latency (checkout)](https://grafana.example/alerting/list)',
       'alertname = Latency',
       'Grafana v12.1.0',
       '2026-09-21',
