@@ -209,6 +209,37 @@ describe('the data of the directory', () => {
     expect(row).toMatchObject({ managedBy: 'sso' })
   })
 
+  describe('the language', () => {
+    const languageOf = async (user: Record<string, unknown> | undefined) =>
+      (
+        await server.deps.db
+          .selectFrom('users')
+          .select('language')
+          .where('id', '=', String(user!.id))
+          .executeTakeFirst()
+      )?.language
+
+    test('is that of the claim at each sign-in, if there are mails in it', async () => {
+      const about = { sub: 'lang1', email: 'lang1@example.com' }
+      const languages: unknown[] = []
+      for (const locale of ['de_AT', 'ar', 'fr-FR', undefined, ['de'], 7, 'en-US']) {
+        languages.push(await languageOf((await arrive({ ...about, locale })).user))
+      }
+      expect(languages).toEqual(['de', 'ar', 'ar', 'ar', 'de', 'de', 'en'])
+    })
+
+    test('stays when the person has chosen it, or when a directory has sent one by SCIM', async () => {
+      const about = { sub: 'lang2', email: 'lang2@example.com', locale: 'de' }
+      const { user } = await arrive(about)
+      await setUser(server, user!.id, { language: 'ar', preferredLanguage: 'ar-EG' })
+      expect(await languageOf((await arrive(about)).user)).toBe('ar')
+      await setUser(server, user!.id, { preferredLanguage: 'fr' })
+      expect(await languageOf((await arrive(about)).user)).toBe('de')
+      await setUser(server, user!.id, { language: 'ar', languageChosen: true })
+      expect(await languageOf((await arrive(about)).user)).toBe('ar')
+    })
+  })
+
   test('names of inherited properties are not claims', async () => {
     expect((await arrive({ sub: 'p1', email: 'p1@example.com', realm_access: 'constructor' })).user).toMatchObject({
       isAdmin: false,

@@ -20,6 +20,7 @@ import {
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { syncAdminGroups } from './admin-groups.ts'
+import { changePreferredLanguage } from './preferred-language.ts'
 import type { ScimChangeContext, ScimContext } from './scim-clients.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
 import { isExpected } from './scim-responses.ts'
@@ -129,6 +130,8 @@ async function applyFields(
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
     await updateScimFields(trx, id, { externalId: wanted.externalId })
   }
+  if (wanted.preferredLanguage !== undefined && wanted.preferredLanguage !== before.preferredLanguage)
+    await changePreferredLanguage(trx, before, wanted.preferredLanguage, context)
   const { displayName, title } = wanted
   if (displayName !== undefined || title !== undefined)
     await updateProfile(trx, id, { displayName, title }, { ...context, directory: 'scim' })
