@@ -147,6 +147,10 @@ describe('people who may not sign in', () => {
     const { user } = await arrive({ sub: 'off', email: 'off@example.com' })
     await setUser(server, user!.id, { deactivatedAt: 1 })
     expect(await arrive({ sub: 'off', email: 'off@example.com' })).toEqual({ refused: 'account_deactivated' })
+    const failures = server.deps.db.selectFrom('auditLog').select('metadata').where('action', '=', 'login.failure')
+    expect(await failures.where('targetId', '=', String(user!.id)).execute()).toEqual([
+      { metadata: { method: 'oauth', reason: 'account_deactivated' } },
+    ])
   })
 
   test('removed people may, but get a new account instead of the old one', async () => {

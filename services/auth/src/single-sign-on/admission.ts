@@ -87,7 +87,7 @@ async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission)
   const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, { isAdmin: true }, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
-  if (!isBound) throw new SignInFailure('already_linked')
+  if (!isBound) throw new SignInFailure('already_linked', { userId: user.id })
   if (isMadeAdmin) await markMadeAdmin(trx, identity, { madeAdmin: true })
   await proveEmail(trx, user, origin)
   return user
