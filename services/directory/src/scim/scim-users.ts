@@ -5,6 +5,7 @@ import {
   deactivateUser,
   deleteLinks,
   findUserByEmail,
+  isGuestOver,
   lockAdminsAnd,
   updateProfile,
 } from '@parley/accounts'
@@ -57,7 +58,11 @@ export async function createScimUser(
   return applyFields(trx, user, active ? rest : wanted, context)
 }
 
-/** @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions. */
+/**
+ * Changes a person. A guest whose time is over is not activated: many directories send `active: true` with each change
+ * of a profile, and do not know the end that an admin has set.
+ * @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions.
+ */
 export async function changeScimUser(
   trx: Transaction,
   id: string,
@@ -67,7 +72,9 @@ export async function changeScimUser(
   const { userName, email } = wanted
   if (userName !== undefined || email !== undefined) await lockScimNames(trx)
   const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
-  return applyFields(trx, await lockExpected(trx, id, context.ifMatch, named), wanted, context)
+  const before = await lockExpected(trx, id, context.ifMatch, named)
+  const { active, ...rest } = wanted
+  return applyFields(trx, before, active && isGuestOver(before, context.now) ? rest : wanted, context)
 }
 
 /**
