@@ -77,7 +77,9 @@ export {
 } from './second-factors.ts'
 export { endSessions, type SessionEnd } from './session-endings.ts'
 export {
+  AccountDeactivated,
   findSessionOwner,
+  isGuestOver,
   issueTokens,
   listSessions,
   type NewSession,

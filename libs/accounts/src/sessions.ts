@@ -1,4 +1,4 @@
-import { forbidden, type Session, type Tokens as TokenResponse } from '@parley/contract'
+import { ApiError, forbidden, type Session, type Tokens as TokenResponse } from '@parley/contract'
 import { audit, isRowId, type Reader, type SessionRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
 import { liveSessionsOf } from './api-tokens.ts'
@@ -68,7 +68,7 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   const { userId, method, secondFactor, ip, userAgent, seconds, maxDays, endsBy, mfaRequired, now } = input
   const user = await lockUser(trx, userId)
   if (user.isBot) throw forbidden('A bot cannot sign in. It uses API tokens')
-  requireActive(user, now)
+  requireActive(user, method, now)
   const replaced = await makeRoomForSession(trx, input)
 
   const sessionId = uuidv7()
@@ -124,12 +124,26 @@ async function makeRoomForSession(trx: Transaction, { userId, maxActive, ip, now
 
 export const deactivatedSentence = 'This account is deactivated. Please ask an admin of this server'
 
-/** @throws ApiError 403 for deactivated people, and for guests whose time is over. */
-export function requireActive({ deactivatedAt, guestExpiresAt, role }: UserRow, now: number): void {
-  const isOver = role === 'guest' && guestExpiresAt !== null && guestExpiresAt <= now
-  if (deactivatedAt === null && !isOver) return
-  throw forbidden(deactivatedSentence, 'account_deactivated')
+/** 403: somebody who is deactivated, or a guest whose time is over, has shown who they are at a sign-in. */
+export class AccountDeactivated extends ApiError {
+  readonly userId: string
+  readonly method: SignInMethod
+
+  constructor(userId: string, method: SignInMethod) {
+    super(403, 'account_deactivated', deactivatedSentence)
+    this.userId = userId
+    this.method = method
+  }
 }
+
+/** @throws AccountDeactivated */
+export function requireActive(user: UserRow, method: SignInMethod, now: number): void {
+  if (user.deactivatedAt !== null || isGuestOver(user, now)) throw new AccountDeactivated(user.id, method)
+}
+
+/** Whether this is a guest whose time is over. */
+export const isGuestOver = ({ role, guestExpiresAt }: UserRow, now: number): boolean =>
+  role === 'guest' && guestExpiresAt !== null && guestExpiresAt <= now
 
 /** The person's active sessions, newest first. */
 export const listSessions = (db: Reader, userId: string, now: number): Promise<Omit<Session, 'isCurrent'>[]> =>

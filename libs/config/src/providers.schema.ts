@@ -33,12 +33,13 @@ const Values = (description: string, expects: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { description, expects }))
 
 /** The facts about people that a provider of an organisation may send, and their consequences. */
-const directory = (usual: Record<'email' | 'userName' | 'displayName' | 'groups' | 'roles', string>) => ({
+const directory = (usual: Record<'email' | 'userName' | 'displayName' | 'language' | 'groups' | 'roles', string>) => ({
   claims: Type.Optional(
     Type.Object({
       email: Claim('Claim with the e-mail address.', usual.email),
       userName: Claim('Claim with the preferred user name.', usual.userName),
       displayName: Claim('Claim with the display name.', usual.displayName),
+      language: Claim('Claim with the language of the mails to the person.', usual.language),
       groups: Claim(
         'Claim with the list of groups. At each sign-in the person becomes a member of exactly these groups.',
         usual.groups,
@@ -79,6 +80,7 @@ export const CustomProvider = Type.Object({
     email: '`email`',
     userName: '`preferred_username`',
     displayName: '`name`',
+    language: '`locale`',
     groups: '`groups`',
     roles: '`roles`',
   }),
@@ -130,6 +132,7 @@ const SamlProvider = Type.Object({
     email: '`email`, `mail` or their usual URIs, else the `NameID` of the format `emailAddress`',
     userName: '`userName`, `uid` or the part of the address before the @',
     displayName: '`displayName`, `cn` or their usual URIs',
+    language: '`preferredLanguage`, `locale` or the usual URI of the former',
     groups: '`groups` or its usual URI',
     roles: '`roles` or its usual URI',
   }),

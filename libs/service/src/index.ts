@@ -5,7 +5,7 @@ export { type Deps, openDeps } from './deps.ts'
 export { isForm, parseForm } from './form-data.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'
 export { type Access, bearerToken, wantsCookie } from './identify.ts'
-export { languageOf } from './language.ts'
+export { languageIn, languageOf } from './language.ts'
 export {
   keyOfId,
   listAsJson,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { languageOf } from './language.ts'
+import { languageIn, languageOf } from './language.ts'
 
 test.each([
   [undefined, undefined],
@@ -15,4 +15,15 @@ test.each([
   [';;q=,,x'.repeat(1_000), undefined],
 ])('Accept-Language %j asks for %s', (header, language) => {
   expect(languageOf({ headers: { 'accept-language': header } })).toBe(language)
+})
+
+test.each([
+  [null, undefined],
+  ['', undefined],
+  ['de_AT', 'de'],
+  ['AR-eg', 'ar'],
+  ['da, en-gb;q=0.8', 'en'],
+  ['nds', undefined],
+])('the language of a directory %j is %s', (text, language) => {
+  expect(languageIn(text)).toBe(language)
 })

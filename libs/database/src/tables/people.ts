@@ -59,6 +59,10 @@ export interface Users {
   statusExpiresAt: Moment | null
   /** The language of the mails to them. Null while it is not known. */
   language: Language | null
+  /** Whether they have chosen this language themselves. A directory does not change it then. */
+  languageChosen: Generated<boolean>
+  /** The `preferredLanguage` of a directory, as it sent it by SCIM. */
+  preferredLanguage: string | null
   /** Whether a group of `scim.adminGroups` made them an admin. */
   scimMadeAdmin: Generated<boolean>
 }

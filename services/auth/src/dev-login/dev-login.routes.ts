@@ -12,6 +12,7 @@ import {
   recordFailedSignIn,
   type SignInOrigin,
   type SignIns,
+  signInTransaction,
 } from '../sessions/sign-in.ts'
 
 /** In dev mode an access token lasts a day, because developers use curl and do not refresh tokens. */
@@ -45,7 +46,7 @@ export const devLoginRoutes =
       const email = readEmail(request.body.email)
       const origin = originOf(request, clock())
 
-      const result = await db.transaction().execute(async (trx) => {
+      const result = await signInTransaction(db, request, origin, async (trx) => {
         const user = await admit(trx, email, config, origin)
         if (!user) return undefined
         const isKnownDevice = devices.isKnown(user, request)

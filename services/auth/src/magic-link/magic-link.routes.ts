@@ -23,6 +23,7 @@ import {
   recordFailedSignIn,
   type SignInOrigin,
   type SignIns,
+  signInTransaction,
 } from '../sessions/sign-in.ts'
 
 const RequestMagicLink = {
@@ -71,7 +72,7 @@ export const magicLinkRoutes =
       }
       const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
-      const result = await db.transaction().execute(async (trx) => {
+      const result = await signInTransaction(db, request, origin, async (trx) => {
         const user = await admit(trx, claims, config, origin)
         if (!user) return undefined
         await proveEmail(trx, user, origin)

@@ -147,6 +147,10 @@ describe('people who may not sign in', () => {
     const { user } = await arrive({ sub: 'off', email: 'off@example.com' })
     await setUser(server, user!.id, { deactivatedAt: 1 })
     expect(await arrive({ sub: 'off', email: 'off@example.com' })).toEqual({ refused: 'account_deactivated' })
+    const failures = server.deps.db.selectFrom('auditLog').select('metadata').where('action', '=', 'login.failure')
+    expect(await failures.where('targetId', '=', String(user!.id)).execute()).toEqual([
+      { metadata: { method: 'oauth', reason: 'account_deactivated' } },
+    ])
   })
 
   test('removed people may, but get a new account instead of the old one', async () => {
@@ -207,6 +211,37 @@ describe('the data of the directory', () => {
       .where('id', '=', String(user!.id))
       .executeTakeFirst()
     expect(row).toMatchObject({ managedBy: 'sso' })
+  })
+
+  describe('the language', () => {
+    const languageOf = async (user: Record<string, unknown> | undefined) =>
+      (
+        await server.deps.db
+          .selectFrom('users')
+          .select('language')
+          .where('id', '=', String(user!.id))
+          .executeTakeFirst()
+      )?.language
+
+    test('is that of the claim at each sign-in, if there are mails in it', async () => {
+      const about = { sub: 'lang1', email: 'lang1@example.com' }
+      const languages: unknown[] = []
+      for (const locale of ['de_AT', 'ar', 'fr-FR', undefined, ['de'], 7, 'en-US']) {
+        languages.push(await languageOf((await arrive({ ...about, locale })).user))
+      }
+      expect(languages).toEqual(['de', 'ar', 'ar', 'ar', 'de', 'de', 'en'])
+    })
+
+    test('stays when the person has chosen it, or when a directory has sent one by SCIM', async () => {
+      const about = { sub: 'lang2', email: 'lang2@example.com', locale: 'de' }
+      const { user } = await arrive(about)
+      await setUser(server, user!.id, { language: 'ar', preferredLanguage: 'ar-EG' })
+      expect(await languageOf((await arrive(about)).user)).toBe('ar')
+      await setUser(server, user!.id, { preferredLanguage: 'fr' })
+      expect(await languageOf((await arrive(about)).user)).toBe('de')
+      await setUser(server, user!.id, { language: 'ar', languageChosen: true })
+      expect(await languageOf((await arrive(about)).user)).toBe('ar')
+    })
   })
 
   test('names of inherited properties are not claims', async () => {

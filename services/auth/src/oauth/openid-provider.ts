@@ -189,6 +189,7 @@ function personOf(
     email: isVerified ? email : undefined,
     userName: userNameFrom(textClaim(all, claims.userName ?? 'preferred_username') ?? textClaim(all, 'name')),
     displayName: displayNameFrom(textClaim(all, claims.displayName ?? 'name')),
+    language: textClaim(all, claims.language ?? 'locale'),
     groups: listClaim(all, claims.groups ?? 'groups'),
     roles: listClaim(all, claims.roles ?? 'roles') ?? [],
   }

@@ -28,6 +28,7 @@ import {
   recordFailedSignIn,
   type SignInOrigin,
   type SignIns,
+  signInTransaction,
 } from '../sessions/sign-in.ts'
 
 const RequestReset = {
@@ -93,7 +94,7 @@ export const passwordResetRoutes =
         client: networkOf(origin.ip),
       })
 
-      const result = await db.transaction().execute(async (trx) => {
+      const result = await signInTransaction(db, request, origin, async (trx) => {
         const owner = await useLink(trx, claims, userId, origin)
         const { ip, now } = origin
         await setPassword(trx, { userId, passwordHash, provesEmail: true, ip, now })

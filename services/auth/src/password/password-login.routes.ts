@@ -11,7 +11,7 @@ import { ApiError, limits, refusals, SessionHeaders, SignInResponse, unauthorize
 import { type Deps, logFailedSignIn } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { onlyInMode, originOf, passFirstFactor, type SignIns } from '../sessions/sign-in.ts'
+import { onlyInMode, originOf, passFirstFactor, type SignIns, signInTransaction } from '../sessions/sign-in.ts'
 import { logWrongPassword, recordWrongPassword } from './wrong-passwords.ts'
 
 const method = 'password'
@@ -50,7 +50,7 @@ export const passwordLoginRoutes =
       })
 
       // A wrong guess must be committed, so the refusal is thrown after the transaction.
-      const { result, reached = [] } = await db.transaction().execute(async (trx) => {
+      const { result, reached = [] } = await signInTransaction(db, request, origin, async (trx) => {
         if (user && isRight) {
           // During the check, other guesses may have reached the limit, and the password may have changed.
           await refuseTooManyGuesses(trx, guess).catch(logIfTooMany(request))

@@ -26,6 +26,7 @@ const usual = {
     'urn:oid:2.5.4.3',
     `${microsoft}identity/claims/displayname`,
   ],
+  language: ['preferredLanguage', 'locale', 'urn:oid:2.16.840.1.113730.3.1.39'],
   groups: ['groups', `${microsoft}ws/2008/06/identity/claims/groups`],
   roles: ['roles', 'Role', `${microsoft}ws/2008/06/identity/claims/role`],
 }
@@ -102,6 +103,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       email: text('email') ?? (format === `${formats}emailAddress` ? subject : undefined),
       userName: userNameFrom(text('userName')),
       displayName: displayNameFrom(text('displayName')),
+      language: text('language'),
       groups: list('groups'),
       roles: list('roles') ?? [],
     }

@@ -103,6 +103,13 @@ test('values may be in attributes of their own, and an attribute without values 
   expect(await sent({ Role: [[]], memberOf: [[]] })).toEqual({ isAdmin: false, groups: [] })
 })
 
+test('the language of mails is that of the attribute', async () => {
+  const attributes = { email: 'speaks@example.com', preferredLanguage: 'ar-EG' }
+  const { id } = (await arrive({ nameId: 'speaks', attributes })) as { id: string }
+  const user = await server.deps.db.selectFrom('users').select('language').where('id', '=', id).executeTakeFirst()
+  expect(user).toEqual({ language: 'ar' })
+})
+
 test('several addresses are none, and one that is written twice is one', async () => {
   const email = [['first@example.com'], ['known@example.com']]
   expect(await arrive({ nameId: 'several', attributes: { email } })).toBe('domain_not_allowed')

@@ -4,7 +4,7 @@ import { invalid, refusals, SessionHeaders, TokenResponse, unauthorized } from '
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { countWrongAnswer, deleteAttempt, findAttempt } from '../sessions/mfa-attempts.ts'
-import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
+import { onlyWithMfa, originOf, type SignIns, signIn, signInTransaction } from '../sessions/sign-in.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 
 const GetSecondFactors = {
@@ -54,7 +54,7 @@ export const mfaRoutes =
       if (!proof) throw invalid('One of code, recoveryCode and credential is missing')
 
       // A wrong answer must be committed, so the refusal is thrown after the transaction.
-      const { result, refusal, seconds } = await db.transaction().execute(async (trx) => {
+      const { result, refusal, seconds } = await signInTransaction(db, request, origin, async (trx) => {
         const user = await lockUser(trx, userId)
         const attempt = await findAttempt(trx, mfaToken, origin.now)
         const { factor, refusal } = await proofs.check(trx, user, proof, { request, origin })

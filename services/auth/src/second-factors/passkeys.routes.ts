@@ -14,7 +14,7 @@ import { isDuplicate, isRowId, type PasskeyRow, type Transaction, uuidv7 } from 
 import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
-import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
+import { onlyWithMfa, originOf, type SignIns, signIn, signInTransaction } from '../sessions/sign-in.ts'
 import { type Confirmations, confirmationFields, lockCaller } from './confirmations.ts'
 import { recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
@@ -175,7 +175,7 @@ export const passkeyRoutes =
       const shown = await passkeys.readAssertion(db, request.body.credential, origin.now)
 
       // The audit entry of a refusal must be committed, so the refusal is thrown after the transaction.
-      const result = await db.transaction().execute(async (trx) => {
+      const result = await signInTransaction(db, request, origin, async (trx) => {
         const user = shown.passkey && (await lockUserIfLive(trx, shown.passkey.userId))
         const { fault, isAudited } = await passkeys.accept(trx, shown, origin)
         if (user && fault === undefined) {

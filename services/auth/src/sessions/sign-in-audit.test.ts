@@ -50,6 +50,21 @@ beforeEach(async () => {
 })
 
 describe('the audit log and the log have', () => {
+  test('the right password of somebody who is deactivated, and of a guest whose time is over', async () => {
+    const users = server.deps.db.updateTable('users').where('id', '=', id)
+    const failure = { action: 'login.failure', actorId: 'anonymous', targetType: 'user', targetId: id, ip: '192.0.2.1' }
+    const entry = { ...failure, metadata: { method: 'password', reason: 'account_deactivated' } }
+    await users.set({ deactivatedAt: 1 }).execute()
+    expect(await login(email, right, 'off')).toMatchObject({ status: 403, body: { code: 'account_deactivated' } })
+    expect(await entries()).toEqual([entry])
+    expect(logged('off')).toEqual([
+      { msg: 'a sign-in failed', userId: id, method: 'password', reason: 'account_deactivated' },
+    ])
+    await users.set({ deactivatedAt: null, isGuest: true, guestExpiresAt: 1 }).execute()
+    expect(await login(email, right)).toMatchObject({ status: 403 })
+    expect(await entries()).toEqual([entry, entry])
+  })
+
   test('sign-ins with their method, and the session that was replaced', async () => {
     const first = await signIn(email, 'first')
     await signIn(email)

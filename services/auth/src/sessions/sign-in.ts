@@ -1,4 +1,5 @@
 import {
+  AccountDeactivated,
   auditFailedSignIn,
   findSecondFactors,
   findUserByEmail,
@@ -119,7 +120,7 @@ export async function passFirstFactor(
 ): Promise<SignInResult> {
   const { method, atLeastSeconds } = newSession
   const user = await lockUser(trx, newSession.user.id)
-  requireActive(user, origin.now)
+  requireActive(user, newSession.method, origin.now)
   if (!usesSecondFactor(config, user)) {
     return { user, method, session: await signIn(trx, config, newSession, origin) }
   }
@@ -150,6 +151,29 @@ export async function recordFailedSignIn(
   const userId = (await findUserByEmail(db, email))?.id
   await db.transaction().execute((trx) => auditFailedSignIn(trx, { method, userId, ip, now }))
   logFailedSignIn(request, { method, reason, userId })
+}
+
+/**
+ * Runs a sign-in in a transaction. The attempt of somebody who is deactivated is recorded in a transaction of its own,
+ * because the one of the sign-in is rolled back.
+ * @throws AccountDeactivated and what `run` throws.
+ */
+export async function signInTransaction<Result>(
+  db: Database,
+  request: FastifyRequest,
+  { ip, now }: SignInOrigin,
+  run: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await db.transaction().execute(run)
+  } catch (error) {
+    if (error instanceof AccountDeactivated) {
+      const failed = { method: error.method, reason: error.code, userId: error.userId }
+      await db.transaction().execute((trx) => auditFailedSignIn(trx, { ...failed, ip, now }))
+      logFailedSignIn(request, failed)
+    }
+    throw error
+  }
 }
 
 /** An `onRequest` hook: the routes of a sign-in mode that is not active respond with 404, although OpenAPI describes them. */

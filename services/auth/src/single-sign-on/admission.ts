@@ -20,6 +20,7 @@ import { syncGroups } from '@parley/groups'
 import type { Deps } from '@parley/service'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { SignInFailure } from './sign-in-failure.ts'
+import { setSignInLanguage } from './sign-in-language.ts'
 
 /** A person as the identity provider of their organisation describes them. */
 export interface DirectoryPerson {
@@ -28,6 +29,8 @@ export interface DirectoryPerson {
   email: string | undefined
   userName: string | undefined
   displayName: string | undefined
+  /** The language that the provider names, as it writes it. */
+  language: string | undefined
   /** Undefined when the provider says nothing about groups. */
   groups: string[] | undefined
   roles: string[]
@@ -54,7 +57,7 @@ interface Admission {
  */
 export async function admitFromDirectory(trx: Transaction, admission: Admission): Promise<UserRow> {
   const { person, policy, origin } = admission
-  const { identity, displayName } = person
+  const { identity, displayName, language } = person
   const bound = await findUserByIdentity(trx, identity)
   const email = person.email === undefined ? undefined : readPersonEmail(person.email, { isBound: bound !== undefined })
   refuseOtherDomains(email, policy.allowedDomains)
@@ -66,7 +69,7 @@ export async function admitFromDirectory(trx: Transaction, admission: Admission)
     if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, { madeAdmin: isAdminThere })
   }
   const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
-  const locked = await lockUser(trx, user.id)
+  const locked = await setSignInLanguage(trx, await lockUser(trx, user.id), language)
   return displayName === undefined ? locked : setDirectoryProfile(trx, locked, { displayName, managedBy: 'sso' })
 }
 
@@ -84,7 +87,7 @@ async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission)
   const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, { isAdmin: true }, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
-  if (!isBound) throw new SignInFailure('already_linked')
+  if (!isBound) throw new SignInFailure('already_linked', { userId: user.id })
   if (isMadeAdmin) await markMadeAdmin(trx, identity, { madeAdmin: true })
   await proveEmail(trx, user, origin)
   return user

@@ -49,7 +49,7 @@ export function createProviderRedirects(deps: Deps) {
     const failure = asSignInFailure(thrown)
     logFailure(failure, request, providerId)
     if (audited.has(failure.code)) {
-      const failed = { method, reason: failure.code, userId: undefined }
+      const failed = { method, reason: failure.code, userId: failure.userId }
       await db.transaction().execute((trx) => auditFailedSignIn(trx, { ...failed, ...origin }))
     }
     return queryOf(failure)

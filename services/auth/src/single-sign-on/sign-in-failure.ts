@@ -1,3 +1,4 @@
+import { AccountDeactivated } from '@parley/accounts'
 import { ApiError } from '@parley/contract'
 
 /** Why a sign-in through a provider failed, as a code for programs. Codes are never renamed. */
@@ -38,11 +39,14 @@ const sentences: Record<SignInFailureCode, string> = {
  */
 export class SignInFailure extends Error {
   readonly code: SignInFailureCode
+  /** Whose account it was, if the failure is about one. */
+  readonly userId: string | undefined
 
-  constructor(code: SignInFailureCode, options?: ErrorOptions) {
+  constructor(code: SignInFailureCode, { userId, ...options }: ErrorOptions & { userId?: string } = {}) {
     super(sentences[code], options)
     this.name = 'SignInFailure'
     this.code = code
+    this.userId = userId
   }
 }
 
@@ -52,7 +56,7 @@ export class SignInFailure extends Error {
  */
 export function asSignInFailure(error: unknown): SignInFailure {
   if (error instanceof SignInFailure) return error
-  if (error instanceof ApiError && error.code === 'account_deactivated') return new SignInFailure(error.code)
+  if (error instanceof AccountDeactivated) return new SignInFailure('account_deactivated', { userId: error.userId })
   if (error instanceof ApiError && error.status < 500) return new SignInFailure('sign_in_failed', { cause: error })
   throw error
 }

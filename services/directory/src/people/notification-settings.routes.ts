@@ -21,8 +21,8 @@ const Settings = Type.Object({
 const GetSettings = {
   summary: 'Get the caller’s notification settings',
   description:
-    '`mailLanguage` is the language of all mails to the caller. It is null until they have signed in with a browser or have set it; then ' +
-    'mails are in the language of the server.',
+    '`mailLanguage` is the language of all mails to the caller. It is null while it is not known: their directory has sent none, and they have ' +
+    'neither signed in with a browser nor set it. Then mails are in the language of the server.',
   response: { 200: Settings, ...refusals(401) },
 }
 
@@ -64,7 +64,8 @@ export const notificationSettingsRoutes =
             .execute()
         }
         if (mailLanguage !== undefined) {
-          await trx.updateTable('users').set({ language: mailLanguage }).where('id', '=', userId).execute()
+          const chosen = { language: mailLanguage, languageChosen: true }
+          await trx.updateTable('users').set(chosen).where('id', '=', userId).execute()
         }
         return findSettings(trx, userId)
       }),

@@ -78,6 +78,7 @@ export const schemas = (baseUrl: string) => [
       attribute('displayName'),
       attribute('name', { type: 'complex', subAttributes: [attribute('formatted')] }),
       attribute('title'),
+      attribute('preferredLanguage'),
       attribute('active', { type: 'boolean', required: true }),
       attribute('externalId', { caseExact: true }),
       attribute('emails', {

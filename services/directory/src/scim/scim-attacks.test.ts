@@ -108,9 +108,9 @@ describe('a patch that is too large', () => {
 
   test('is refused, and the largest allowed one is carried out', async () => {
     const { id } = await creates()
-    const largest = Array.from({ length: 1_000 }, (_, n) => ({ ...title, value: `title ${n}` }))
-    expect(await scim('PATCH', `/Users/${id}`, patch(...largest))).toMatchObject({ body: { title: 'title 999' } })
-    for (const operations of [Array(1_001).fill(title), []]) {
+    const largest = Array.from({ length: 10_000 }, (_, n) => ({ ...title, value: `title ${n}` }))
+    expect(await scim('PATCH', `/Users/${id}`, patch(...largest))).toMatchObject({ body: { title: 'title 9999' } })
+    for (const operations of [Array(50_001).fill({ op: 'add' }), []]) {
       expect(await scim('PATCH', `/Users/${id}`, patch(...operations))).toMatchObject({
         status: 400,
         body: { scimType: 'invalidSyntax' },

@@ -9,7 +9,8 @@ export interface Operation {
   value: unknown
 }
 
-const maxOperations = 1_000
+/** Authentik sends one operation for each member of a group. */
+const maxOperations = 50_000
 const longestText = 1_000
 /** Names and ids of a directory are in indexes, and an entry of an index has room for this many characters of any kind. */
 export const longestName = 500

@@ -374,6 +374,19 @@ test('removing a person who is not a member changes nothing', async () => {
   expect(response).toMatchObject({ status: 204, headers: { etag: meta.version } })
 })
 
+test('a patch may have an operation for each of thousands of members, as Authentik sends it', async () => {
+  const { id } = (await scim('POST', '/Users', newUser(`${randomUUID()}@example.org`))).body
+  const group = await createGroup(unique('Everybody'))
+  const absent = Array.from({ length: 8_000 }, () => ({
+    op: 'remove',
+    path: 'members',
+    value: [{ value: randomUUID() }],
+  }))
+  const added = { op: 'add', path: 'members', value: [{ value: id }] }
+  expect(await scim('PATCH', `/Groups/${group.id}`, patch(...absent, added))).toMatchObject({ status: 204 })
+  expect(await membersOf(group.id)).toEqual([id])
+})
+
 test('a new group with a member that is no id is refused with this id', async () => {
   const response = await scim('POST', '/Groups', newGroup('Clumsy', { members: [{ value: 'nobody' }] }))
   const body = { scimType: 'invalidValue', detail: 'members has an unknown id: nobody' }

@@ -77,6 +77,21 @@ test('the requests of Okta create, find, replace and deactivate a person', async
   expect(gone.body.active).toBe(false)
 })
 
+test('a guest whose time is over is not activated by the next change of their profile', async () => {
+  const { ada } = environment.people
+  const email = address()
+  const { id } = (await scim('POST', '/Users', newUser(email))).body
+  await ada.put(`/users/${id}/role`, { role: 'guest', expiresAt: environment.deps.clock() + 60_000 })
+  const users = environment.deps.db.updateTable('users').where('id', '=', id)
+  await users.set({ guestExpiresAt: 1, deactivatedAt: 2 }).execute()
+  const whole = newUser(email, { title: 'Contractor', active: true })
+  expect((await scim('PUT', `/Users/${id}`, whole)).body).toMatchObject({ title: 'Contractor', active: false })
+  const on = patch({ op: 'Replace', path: 'active', value: 'True' })
+  expect(await scim('PATCH', `/Users/${id}`, on)).toMatchObject({ status: 200, body: { active: false } })
+  expect(await ada.put(`/users/${id}/role`, { role: 'member' })).toMatchObject({ status: 200 })
+  expect((await scim('PATCH', `/Users/${id}`, on)).body).toMatchObject({ active: true })
+})
+
 describe('a deleted person who is created again', () => {
   const create = (userName: string, email?: string) =>
     scim('POST', '/Users', newUser(userName, email === undefined ? {} : { emails: [{ value: email }] }))

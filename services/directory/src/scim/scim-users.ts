@@ -5,6 +5,7 @@ import {
   deactivateUser,
   deleteLinks,
   findUserByEmail,
+  isGuestOver,
   lockAdminsAnd,
   updateProfile,
 } from '@parley/accounts'
@@ -20,6 +21,7 @@ import {
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { syncAdminGroups } from './admin-groups.ts'
+import { changePreferredLanguage } from './preferred-language.ts'
 import type { ScimChangeContext, ScimContext } from './scim-clients.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
 import { isExpected } from './scim-responses.ts'
@@ -56,7 +58,11 @@ export async function createScimUser(
   return applyFields(trx, user, active ? rest : wanted, context)
 }
 
-/** @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions. */
+/**
+ * Changes a person. A guest whose time is over is not activated: many directories send `active: true` with each change
+ * of a profile, and do not know the end that an admin has set.
+ * @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions.
+ */
 export async function changeScimUser(
   trx: Transaction,
   id: string,
@@ -66,7 +72,9 @@ export async function changeScimUser(
   const { userName, email } = wanted
   if (userName !== undefined || email !== undefined) await lockScimNames(trx)
   const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
-  return applyFields(trx, await lockExpected(trx, id, context.ifMatch, named), wanted, context)
+  const before = await lockExpected(trx, id, context.ifMatch, named)
+  const { active, ...rest } = wanted
+  return applyFields(trx, before, active && isGuestOver(before, context.now) ? rest : wanted, context)
 }
 
 /**
@@ -129,6 +137,8 @@ async function applyFields(
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
     await updateScimFields(trx, id, { externalId: wanted.externalId })
   }
+  if (wanted.preferredLanguage !== undefined && wanted.preferredLanguage !== before.preferredLanguage)
+    await changePreferredLanguage(trx, before, wanted.preferredLanguage, context)
   const { displayName, title } = wanted
   if (displayName !== undefined || title !== undefined)
     await updateProfile(trx, id, { displayName, title }, { ...context, directory: 'scim' })

@@ -33,6 +33,7 @@ export interface WantedUser {
   email?: string
   displayName?: string | null
   title?: string | null
+  preferredLanguage?: string | null
   externalId?: string | null
   active?: boolean
 }
@@ -42,7 +43,7 @@ type UserFields = WantedUser & { name?: string | null }
 
 /** A person as a User of RFC 7643, 4.1. */
 export function userResource(user: ScimUser, baseUrl: string, groups: readonly GroupOfUser[] = []) {
-  const { id, displayName, title, email, externalId } = user
+  const { id, displayName, title, preferredLanguage, email, externalId } = user
   return {
     schemas: [userSchema],
     id,
@@ -50,6 +51,7 @@ export function userResource(user: ScimUser, baseUrl: string, groups: readonly G
     userName: user.scimUserName ?? email,
     ...(displayName !== null && { displayName, name: { formatted: displayName } }),
     ...(title !== null && { title }),
+    ...(preferredLanguage !== null && { preferredLanguage }),
     active: user.deactivatedAt === null,
     emails: [{ value: email, type: 'work', primary: true }],
     ...(groups.length > 0 && {
@@ -78,7 +80,7 @@ export const userVersion = (user: ScimUser): string =>
 
 /** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
-  const fields: UserFields = { displayName: null, title: null, externalId: null }
+  const fields: UserFields = { displayName: null, title: null, preferredLanguage: null, externalId: null }
   assignAll(fields, 'replace', fieldsOf(body, 'The body'))
   const { userName } = fields
   if (userName === undefined) throw scimRefusal(400, 'userName is missing', 'invalidValue')
@@ -146,6 +148,9 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       break
     case 'title':
       wanted.title = optionalText(singleValue(value), 'title')
+      break
+    case 'preferredlanguage':
+      wanted.preferredLanguage = optionalText(singleValue(value), 'preferredLanguage')
       break
     case 'externalid':
       wanted.externalId = optionalText(singleValue(value), 'externalId', longestName)
