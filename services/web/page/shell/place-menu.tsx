@@ -6,6 +6,7 @@ import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { isUnread, markAsRead } from '../app/mark-as-read.ts'
 import { openAnotherAfter } from '../app/open-another.ts'
 import { createPart } from '../app/part.ts'
+import { setPreferences } from '../app/place-preferences.ts'
 import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { LeavePrivate } from '../dialogs/leave-private.tsx'
@@ -14,7 +15,6 @@ import { copyLink } from '../ui/copy.ts'
 import { focusMain } from '../ui/focus.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
-import { setPreferences } from './place-preferences.ts'
 
 const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
 

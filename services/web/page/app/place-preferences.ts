@@ -1,9 +1,9 @@
 import { RequestFailed, requestForPlace } from '@parley/client'
 import type { ChannelPreferences } from '@parley/contract'
 import { effect, signal } from '@preact/signals'
-import type { Workspace } from '../app/workspace.ts'
 import { withLock } from '../ui/locks.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
+import type { Workspace } from './workspace.ts'
 
 type Change = Partial<ChannelPreferences>
 
