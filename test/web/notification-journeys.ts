@@ -55,17 +55,18 @@ export function notificationJourneys(site: Site) {
     const reply = async (content: string) =>
       (await admin.post(`/messages/${parent.id}/thread`, { content })).body.reply as { id: string }
     await reply('for nobody')
+    await reply('@channel for those who read the thread')
     const { id } = await reply('@dora high water at noon')
     await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: @dora high water at noon`])
     const led = `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data }) => data.address)`
     expect(await ask(page, led)).toEqual([`/c/${channel.id}/t/${parent.id}/m/${id}`])
 
     // Dora follows the thread since it has mentioned her, and one whose message is hers.
-    await reply('it has changed')
+    await reply('@here it has changed')
     const dora = await Person.signIn(site.baseUrl, 'dora@example.com')
     const own = await dora.says('who has the key?', channel)
     await admin.post(`/messages/${own.id}/thread`, { content: 'it is in the boat' })
-    const texts = ['@dora high water at noon', 'it has changed', 'it is in the boat']
+    const texts = ['@dora high water at noon', '@here it has changed', 'it is in the boat']
     await expect
       .poll(async () => (await announced(page)).toSorted(), patience)
       .toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))

@@ -47,6 +47,11 @@ function notifiedMessage({ type, payload }: WireEvent, workspace: Workspace): Me
   const isDirect = type === 'NEW_DM_MESSAGE'
   const isForMe = workspace.known(channelId)?.isMuted
     ? !isDirect && mentions.includes(workspace.myId)
-    : isDirect || workspace.mentionsMe(mentions)
+    : isDirect || mentionsMe(message, workspace)
   return isForMe ? message : undefined
+}
+
+/** Whether a message mentions the person. In a reply `@channel` and `@here` do not count, because most people of the channel do not read it. */
+export function mentionsMe({ mentions, threadId }: Message, workspace: Workspace): boolean {
+  return workspace.mentionsMe(threadId ? mentions.filter((mention) => !mention.startsWith('@')) : mentions)
 }
