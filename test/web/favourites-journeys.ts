@@ -40,7 +40,7 @@ export function favouritesJourneys(site: Site) {
     const menu = (name: string) => page.getByRole('menu', { name: `Actions for ${name}` })
     const item = (name: string) => page.getByRole('menuitem', { name, exact: true })
     const names = () => page.getByRole('menuitem').allTextContents()
-    const others = ['Mute', 'Copy link', 'Channel settings', 'Leave channel']
+    const others = ['Mute', 'Notifications', 'Copy link', 'Channel settings', 'Leave channel']
 
     await friend.says('cold water', fjord)
     await row('fjord').filter({ hasText: '1 unread message' }).waitFor()

@@ -1,6 +1,8 @@
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
+import { channels, createChannel, isAccessible, main } from './visitors.ts'
 import { announced, ask, lookAway, patience, visitorsWithWorker } from './worker-visitors.ts'
 
 /** Tests desktop notifications. */
@@ -127,5 +129,113 @@ export function notificationJourneys(site: Site) {
     await admin.post(`${direct}/messages`, { content: 'again' })
     await expect.poll(() => announced(page), patience).toContain('admin: again')
     expect(await announced(page)).toHaveLength(2)
+  })
+
+  /** Chooses what is announced of a channel in its menu in the sidebar. */
+  async function choose(page: Page, channel: string, option: string) {
+    await channels(page)
+      .getByRole('link', { name: new RegExp(`^${channel}`) })
+      .click({ button: 'right' })
+    await page.getByRole('menuitem', { name: 'Notifications' }).click()
+    const dialog = page.getByRole('dialog', { name: `Notifications of #${channel}` })
+    await dialog.getByRole('combobox', { name: 'Notify me of' }).selectOption(option)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  test('every message of a chosen channel is announced, in one notification if the channel is busy, although it is not open', async () => {
+    const { context, page: first } = await withNotifications('hana')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const hana = await Person.signIn(site.baseUrl, 'hana@example.com')
+    const harbour = await admin.creates({ name: 'harbour', members: [hana.id] })
+    const quay = await admin.creates({ name: 'quay', members: [hana.id] })
+    await choose(first, 'harbour', 'Every message')
+    const stored = async () => (await hana.get(`/channels/${harbour.id}`)).body.channel
+    await expect.poll(stored, patience).toMatchObject({ notifiesOfAll: true, isMuted: false })
+    const second = await context.newPage()
+    const isWatching = second.waitForResponse((response) => response.url().endsWith('/saved/ids'))
+    await second.goto(`${site.baseUrl}/preferences`)
+    await isWatching
+    await lookAway(context, first, second)
+    const setClock = (now: number) => context.serviceWorkers()[0]!.evaluate(`Date.now = () => ${now}`)
+    await setClock(1e12)
+
+    await admin.says('in a channel that was not chosen', quay)
+    await admin.says('a ship', harbour)
+    await expect.poll(() => announced(second), patience).toEqual(['admin in #harbour: a ship'])
+    await Promise.all(Array.from({ length: 30 }, (_, n) => admin.says(`ship ${n}`, harbour)))
+    const { messages } = (await admin.get(`/channels/${harbour.id}/messages?limit=4`)).body
+    const lines = messages.map(({ content }: { content: string }) => `admin: ${content}`).join('\n')
+    await expect.poll(() => announced(second), patience).toEqual([`#harbour: ${lines}`])
+    const details = (field: string) =>
+      ask(
+        second,
+        `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data, renotify }) => ${field})`,
+      )
+    expect(await details('data.address')).toEqual([`/c/${harbour.id}/m/${messages.at(-1).id}`])
+    expect(await details('renotify')).toEqual([false])
+
+    await setClock(1e12 + 60_000)
+    await admin.says('the last ship', harbour)
+    await expect.poll(() => announced(second), patience).toEqual(['admin in #harbour: the last ship'])
+    expect(await details('renotify')).toEqual([true])
+    await admin.says('@hana a letter', harbour)
+    await expect.poll(() => announced(second), patience).toContain('admin in #harbour: @hana a letter')
+
+    await second.bringToFront()
+    await second.getByRole('button', { name: 'Account' }).click()
+    await second.getByRole('menuitem', { name: 'Sign out' }).click()
+    await second.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expect.poll(() => announced(second), patience).toEqual([])
+  })
+
+  test('of a chosen channel neither one’s own messages nor, while it is muted, others are announced', async () => {
+    const { context, page } = await withNotifications('ivo')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const ivo = await Person.signIn(site.baseUrl, 'ivo@example.com')
+    const mole = await admin.creates({ name: 'mole', members: [ivo.id] })
+    const set = (body: object) => ivo.put(`/channels/${mole.id}/preferences`, body)
+    await set({ isMuted: true, notifiesOfAll: true })
+    await page.getByTitle('Muted').waitFor()
+    await lookAway(context, page)
+    await admin.says('quiet words', mole)
+    await admin.says('@ivo loud words', mole)
+    await expect.poll(() => announced(page), patience).toEqual(['admin in #mole: @ivo loud words'])
+
+    await set({ isMuted: false })
+    await page.getByTitle('Muted').waitFor({ state: 'detached' })
+    await ivo.says('my own words', mole)
+    await admin.says('heard again', mole)
+    await expect.poll(() => announced(page), patience).toContain('admin in #mole: heard again')
+    for (const each of await announced(page)) expect(each).toMatch(/loud words|heard again/)
+  })
+
+  test('what is announced of a channel is chosen in its settings too, on all devices, and muting keeps the choice', async () => {
+    const page = await site.signIn('juno')
+    await createChannel(page, 'pier')
+    const other = await site.signIn('juno', new URL(page.url()).pathname)
+    const choice = (of: Page) => of.getByRole('combobox', { name: 'Notify me of' })
+    for (const each of [page, other]) {
+      await each.getByRole('button', { name: 'Channel settings' }).click()
+      await expect.poll(() => choice(each).inputValue(), patience).toBe('mentions')
+    }
+    await page.getByText('Desktop notifications are off in this browser').waitFor()
+    await isAccessible(page)
+    await choice(page).selectOption('Every message')
+    await expect.poll(() => choice(other).inputValue(), patience).toBe('all')
+    await choice(other).selectOption('Only my name (muted)')
+    await channels(page).getByTitle('Muted').waitFor()
+    expect(await choice(page).inputValue()).toBe('muted')
+
+    await page.keyboard.press('Escape')
+    await main(page).getByRole('button', { name: 'Unmute' }).click()
+    await expect.poll(() => choice(other).inputValue(), patience).toBe('all')
+    await choose(page, 'pier', 'Mentions')
+    await expect.poll(() => choice(other).inputValue(), patience).toBe('mentions')
+
+    const kay = await site.signIn('kay', new URL(page.url()).pathname)
+    await kay.getByRole('button', { name: 'Channel settings' }).click()
+    await kay.getByRole('dialog').getByText('juno').waitFor()
+    expect(await choice(kay).count()).toBe(0)
   })
 }

@@ -93,4 +93,5 @@ function listenTo({ connection, ended, known, listen }: Workspace, id: string) {
   }
 }
 
-const isSame = (one: Change, next: Change) => one.isMuted === next.isMuted && one.isFavourite === next.isFavourite
+const fields = ['isMuted', 'isFavourite', 'notifiesOfAll'] as const
+const isSame = (one: Change, next: Change) => fields.every((field) => one[field] === next[field])
