@@ -137,7 +137,7 @@ export function notificationJourneys(site: Site) {
       .getByRole('link', { name: new RegExp(`^${channel}`) })
       .click({ button: 'right' })
     await page.getByRole('menuitem', { name: 'Notifications' }).click()
-    const dialog = page.getByRole('dialog', { name: `Notifications of #${channel}` })
+    const dialog = page.getByRole('dialog', { name: `Notifications of ${channel}` })
     await dialog.getByRole('combobox', { name: 'Notify me of' }).selectOption(option)
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })

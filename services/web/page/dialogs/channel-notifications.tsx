@@ -13,7 +13,7 @@ interface ChannelNotificationsProps {
 }
 
 export const ChannelNotifications = (props: ChannelNotificationsProps) => (
-  <Dialog name={t('Notifications of {name}', { name: `#${props.channel.name}` })} onClose={props.onClose}>
+  <Dialog name={t('Notifications of {name}', { name: props.channel.name })} onClose={props.onClose}>
     <NotificationChoice {...props} />
   </Dialog>
 )

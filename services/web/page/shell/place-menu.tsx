@@ -87,7 +87,7 @@ function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signa
       )}
       {place.kind === 'channel' && dialog.value === 'notifications' && (
         <LoadedDialog
-          name={t('Notifications of {name}', { name: `#${nameOfPlace(place)}` })}
+          name={t('Notifications of {name}', { name: nameOfPlace(place) })}
           part={notifications}
           onClose={close}
           render={(Notifications) => <Notifications workspace={workspace} channel={place.channel} onClose={close} />}
