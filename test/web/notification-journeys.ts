@@ -5,6 +5,15 @@ import type { Site } from './site.ts'
 import { channels, createChannel, isAccessible, main } from './visitors.ts'
 import { announced, ask, lookAway, patience, visitorsWithWorker } from './worker-visitors.ts'
 
+/** All notifications since the first call, because the browser closes a notification after 25 seconds. */
+function announcedSoFar(page: Page) {
+  const seen = new Set<string>()
+  return async () => {
+    for (const each of await announced(page)) seen.add(each)
+    return [...seen].toSorted()
+  }
+}
+
 /** Tests desktop notifications. */
 export function notificationJourneys(site: Site) {
   const { withNotifications } = visitorsWithWorker(site)
@@ -59,7 +68,8 @@ export function notificationJourneys(site: Site) {
     await reply('for nobody')
     await reply('@channel for those who read the thread')
     const { id } = await reply('@dora high water at noon')
-    await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: @dora high water at noon`])
+    const seenSoFar = announcedSoFar(page)
+    await expect.poll(seenSoFar, patience).toEqual([`admin in #${channel.name}: @dora high water at noon`])
     const led = `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data }) => data.address)`
     expect(await ask(page, led)).toEqual([`/c/${channel.id}/t/${parent.id}/m/${id}`])
 
@@ -69,9 +79,7 @@ export function notificationJourneys(site: Site) {
     const own = await dora.says('who has the key?', channel)
     await admin.post(`/messages/${own.id}/thread`, { content: 'it is in the boat' })
     const texts = ['@dora high water at noon', '@here it has changed', 'it is in the boat']
-    await expect
-      .poll(async () => (await announced(page)).toSorted(), patience)
-      .toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
+    await expect.poll(seenSoFar, patience).toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
   })
 
   test('a reply in an old unread thread is announced, of however many threads there are', async () => {
@@ -96,13 +104,7 @@ export function notificationJourneys(site: Site) {
     await reply(parents[1]!, 'and another')
     await reply(parents[0]!, 'the last one')
     const texts = ['and another', 'one more answer', 'the last one']
-    // The browser closes a notification after 25 seconds.
-    const seen = new Set<string>()
-    const seenSoFar = async () => {
-      for (const each of await announced(page)) seen.add(each)
-      return [...seen].toSorted()
-    }
-    await expect.poll(seenSoFar, patience).toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
+    await expect.poll(announcedSoFar(page), patience).toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
   })
 
   test('of what is muted, only a mention by name in a channel is announced', async () => {
@@ -163,7 +165,7 @@ export function notificationJourneys(site: Site) {
     await admin.says('in a channel that was not chosen', quay)
     await admin.says('a ship', harbour)
     await expect.poll(() => announced(second), patience).toEqual(['admin in #harbour: a ship'])
-    await Promise.all(Array.from({ length: 30 }, (_, n) => admin.says(`ship ${n}`, harbour)))
+    await Promise.all(Array.from({ length: 12 }, (_, n) => admin.says(`ship ${n}`, harbour)))
     const { messages } = (await admin.get(`/channels/${harbour.id}/messages?limit=4`)).body
     const lines = messages.map(({ content }: { content: string }) => `admin: ${content}`).join('\n')
     await expect.poll(() => announced(second), patience).toEqual([`#harbour: ${lines}`])
@@ -200,14 +202,14 @@ export function notificationJourneys(site: Site) {
     await lookAway(context, page)
     await admin.says('quiet words', mole)
     await admin.says('@ivo loud words', mole)
-    await expect.poll(() => announced(page), patience).toEqual(['admin in #mole: @ivo loud words'])
+    const seenSoFar = announcedSoFar(page)
+    await expect.poll(seenSoFar, patience).toEqual(['admin in #mole: @ivo loud words'])
 
     await set({ isMuted: false })
     await page.getByTitle('Muted').waitFor({ state: 'detached' })
     await ivo.says('my own words', mole)
     await admin.says('heard again', mole)
-    await expect.poll(() => announced(page), patience).toContain('admin in #mole: heard again')
-    for (const each of await announced(page)) expect(each).toMatch(/loud words|heard again/)
+    await expect.poll(seenSoFar, patience).toEqual(['admin in #mole: @ivo loud words', 'admin in #mole: heard again'])
   })
 
   test('what is announced of a channel is chosen in its settings too, on all devices, and muting keeps the choice', async () => {
