@@ -216,17 +216,18 @@ export function syncJourneys(server: ClientServer) {
       [copy.channel(channel.id), copy.conversation(body.conversation.id)].map((place) => [
         place?.isMuted,
         place?.isFavourite,
+        place?.notifiesOfAll,
       ])
     const set = (fields: object) => kit.put(`/channels/${channel.id}/preferences`, fields)
     await copy.ready
     await settled()
-    expect(flags()).toEqual(Array(2).fill([false, false]))
+    expect(flags()).toEqual(Array(2).fill([false, false, false]))
 
     await set({ isMuted: true })
     await kit.put(`/conversations/${body.conversation.id}/preferences`, { isFavourite: true })
     const both = [
-      [true, false],
-      [false, true],
+      [true, false, false],
+      [false, true, false],
     ]
     await expect.poll(flags).toEqual(both)
     await ann.put(`/channels/${channel.id}`, { topic: 'another' })
@@ -234,9 +235,12 @@ export function syncJourneys(server: ClientServer) {
     expect(flags()).toEqual(both)
 
     holdEvents()
-    await set({ isMuted: false, isFavourite: true })
+    await set({ isMuted: false, isFavourite: true, notifiesOfAll: true })
     cut({ lost: true })
-    await expect.poll(flags).toEqual(Array(2).fill([false, true]))
+    await expect.poll(flags).toEqual([
+      [false, true, true],
+      [false, true, false],
+    ])
   })
 
   test('the totals have only the mentions of what is muted', async () => {

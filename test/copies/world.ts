@@ -55,7 +55,7 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
   const content = () =>
     `${any(['hello', '@channel', `@${group.handle}`, ...people.map(({ userName }) => `@${userName}`)])} ${choose(1e6)}`
   const reaction = () => ({ reaction: any(['+1', '🎉', '__proto__']) })
-  const preferences = () => ({ [any(['isMuted', 'isFavourite'])]: choose(2) === 0 })
+  const preferences = () => ({ [any(['isMuted', 'isFavourite', 'notifiesOfAll'])]: choose(2) === 0 })
   const own = () => any([...sent, ...replies].filter(({ author }) => author.id === person.id))
   const anyMessage = () => any([...sent, ...replies, ...direct])
   const put = (list: Message[], message: Message | undefined) => message && list.push(message)

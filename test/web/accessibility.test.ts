@@ -74,6 +74,12 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       await page.locator('.top-bar [aria-haspopup]').click()
       await page.getByRole('menuitem').nth(1).click()
     })
+    await inspectDialog(page, variants, async () => {
+      await page.locator('.sidebar [aria-current=page]').click({ button: 'right' })
+      const items = page.getByRole('menuitem')
+      // The notifications, before the link, the settings and the way out.
+      await items.nth((await items.count()) - 4).click()
+    })
     const tools = article(page, 'quoted').locator('.message-tools button:not(.quick)')
     await inspectDialog(page, variants, async () => {
       await article(page, 'quoted').hover()

@@ -40,7 +40,7 @@ export function favouritesJourneys(site: Site) {
     const menu = (name: string) => page.getByRole('menu', { name: `Actions for ${name}` })
     const item = (name: string) => page.getByRole('menuitem', { name, exact: true })
     const names = () => page.getByRole('menuitem').allTextContents()
-    const others = ['Mute', 'Copy link', 'Channel settings', 'Leave channel']
+    const others = ['Mute', 'Notifications', 'Copy link', 'Channel settings', 'Leave channel']
 
     await friend.says('cold water', fjord)
     await row('fjord').filter({ hasText: '1 unread message' }).waitFor()
@@ -97,6 +97,22 @@ export function favouritesJourneys(site: Site) {
     await row('atoll').click({ button: 'right' })
     await item('Leave channel').click()
     await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
+  test('the dialogs and fields of the menu have their own names, whatever the page shows', async () => {
+    const page = await signIn('dune', '/', { withoutWorker: true })
+    await createChannel(page, 'sandbank')
+    // The menu is loaded after the first view, together with what sends this request.
+    const isLoaded = page.waitForResponse((response) => response.url().endsWith('/saved/ids'))
+    await page.goto(`${site.baseUrl}/preferences`)
+    await isLoaded
+    await page.getByRole('combobox', { name: 'Theme' }).waitFor()
+    await channels(page)
+      .getByRole('link', { name: /^sandbank/ })
+      .click({ button: 'right' })
+    await page.getByRole('menuitem', { name: 'Channel settings' }).click()
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    expect(await settings.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('sandbank')
   })
 
   test('the menu of a conversation copies its link, and “Back” closes the menu on a narrow page', async () => {

@@ -43,6 +43,15 @@ const choose =
     await press(button, inner)(shown)
     await shown.page.getByRole('menuitem', { name: shown.t(item) }).click()
   }
+/** Chooses from the menu of the open channel in the sidebar. */
+const chooseOfOpenChannel =
+  (item: string): Act =>
+  async ({ page, t }) => {
+    const navigation = page.getByRole('button', { name: t('Navigation') })
+    if (await navigation.isVisible()) await navigation.click()
+    await page.locator('.sidebar [aria-current=page]').click({ button: 'right' })
+    await page.getByRole('menuitem', { name: t(item) }).click()
+  }
 const type =
   (text: string): Act =>
   async ({ page }) => {
@@ -115,6 +124,7 @@ function viewsOf(workspace: Workspace): Record<string, [address: string, act?: A
     write: [channel, pressInSidebar('New direct message')],
     pins: [channel, press('Pinned messages')],
     settings: [channel, press('Channel settings')],
+    notifications: [channel, chooseOfOpenChannel('Notifications')],
     switcher: [channel, ({ page }) => page.keyboard.press('Control+k')],
     shortcuts: [channel, ({ page }) => page.keyboard.press('Control+/')],
     preferences: ['/preferences'],

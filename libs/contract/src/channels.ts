@@ -35,5 +35,8 @@ export type ReadState = Static<typeof ReadState>
 export const ChannelPreferences = Type.Object({
   isMuted: Type.Boolean({ description: 'Clients notify the caller only of mentions' }),
   isFavourite: Type.Boolean({ description: 'Clients list it before the others' }),
+  notifiesOfAll: Type.Boolean({
+    description: 'Clients notify the caller of every message of the channel, unless it is muted',
+  }),
 })
 export type ChannelPreferences = Static<typeof ChannelPreferences>

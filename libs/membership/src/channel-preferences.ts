@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 
 /** The fields of ChannelPreferences, for a statement with `joinPreferences`. */
 export const preferencesColumns = sql`
-  coalesce(preferences.is_muted, false) as "isMuted", coalesce(preferences.is_favourite, false) as "isFavourite"`
+  coalesce(preferences.is_muted, false) as "isMuted", coalesce(preferences.is_favourite, false) as "isFavourite",
+  coalesce(preferences.notifies_of_all, false) as "notifiesOfAll"`
 
 /** Joins what this person has set to the channels or conversations of a statement, after `channels`. Served by the primary key. */
 export const joinPreferences = (userId: string) => sql`
@@ -22,7 +23,7 @@ export async function recordPreferences(
 ): Promise<void> {
   const rows = await trx
     .selectFrom('channelPreferences')
-    .select(['userId', 'isMuted', 'isFavourite'])
+    .select(['userId', 'isMuted', 'isFavourite', 'notifiesOfAll'])
     .where('channelId', '=', channelId)
     .$if(userIds !== undefined, (query) => query.where('userId', '=', anyOf([...userIds!])))
     .execute()

@@ -6,6 +6,18 @@ export interface MessageNotification {
   body: string
   /** The address that a click opens. */
   address: string
+  /** Messages with the same group share one notification. An older page does not send it. */
+  group?: MessageGroup
+}
+
+/** A channel of whose every message the person is notified. */
+interface MessageGroup {
+  /** The id of the channel. */
+  id: string
+  /** The title of a notification of several messages. */
+  title: string
+  /** The message in such a notification. */
+  line: string
 }
 
 /** The visible part of the page as HTML, from the moment when a person left it. The next start shows it until the page is rendered. */

@@ -441,6 +441,7 @@ export interface Routes {
         isMember: boolean
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -469,6 +470,7 @@ export interface Routes {
         isMember: boolean
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -520,6 +522,7 @@ export interface Routes {
         isMember: boolean
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -541,6 +544,7 @@ export interface Routes {
         isMember: boolean
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -575,8 +579,8 @@ export interface Routes {
   'GET /channels/:channelId/messages/image/:filename': { query?: { size?: string }; response: Blob }
   'GET /channels/:channelId/pins': { response: { messages: Message[] } }
   'PUT /channels/:channelId/preferences': {
-    body?: { isMuted?: boolean; isFavourite?: boolean }
-    response: { channelId: string; isMuted: boolean; isFavourite: boolean }
+    body?: { isMuted?: boolean; isFavourite?: boolean; notifiesOfAll?: boolean }
+    response: { channelId: string; isMuted: boolean; isFavourite: boolean; notifiesOfAll: boolean }
   }
   'PUT /channels/:channelId/read': {
     body: { seq: number }
@@ -658,6 +662,7 @@ export interface Routes {
         lastMessageAt: number
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -677,6 +682,7 @@ export interface Routes {
         lastMessageAt: number
         isMuted: boolean
         isFavourite: boolean
+        notifiesOfAll: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -721,8 +727,8 @@ export interface Routes {
   }
   'GET /conversations/:conversationId/messages/image/:filename': { query?: { size?: string }; response: Blob }
   'PUT /conversations/:conversationId/preferences': {
-    body?: { isMuted?: boolean; isFavourite?: boolean }
-    response: { channelId: string; isMuted: boolean; isFavourite: boolean }
+    body?: { isMuted?: boolean; isFavourite?: boolean; notifiesOfAll?: boolean }
+    response: { channelId: string; isMuted: boolean; isFavourite: boolean; notifiesOfAll: boolean }
   }
   'PUT /conversations/:conversationId/read': {
     body: { seq: number }

@@ -18,6 +18,21 @@ test('listeners are told about webhooks that another tab has stored', async () =
   expect(shown).toEqual([['build']])
 })
 
+test('places that an older build has stored have all preferences', () => {
+  const lists = createLists({ scope: 'all', changes: createChanges(), onRenamed() {} })
+  const place = { id: 'c1', name: 'deck', isMuted: true, isFavourite: false, isMember: true, memberCount: 1 }
+  const read = {
+    state: { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 },
+    listedSeq: 0,
+    counted: { unreadCount: 0, mentionCount: 0 },
+    unread: [],
+  }
+  const state = { me: lists.me(), role: 'admin', scope: 'all', cursor: '1', settings: { name: '' } } as const
+  const records = { ...emptyRecords(), channels: new Map<string, unknown>([['c1', { place, read }]]) }
+  lists.restore({ state: { ...state, webhooks: [] }, records })
+  expect(lists.channel('c1')).toMatchObject({ isMuted: true, notifiesOfAll: false })
+})
+
 test('channels are sorted by name, with numbers in their natural order', () => {
   const lists = createLists({ scope: 'all', changes: createChanges(), onRenamed() {} })
   const names = ['deck 2', 'Deck 10', 'deck 1', 'deck', 'anchor', 'Ärger']

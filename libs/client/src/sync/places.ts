@@ -226,7 +226,8 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
       )
       for (const [id, { place, read }] of stored) {
         readStates.restore(id, read)
-        put(place)
+        // An older build has stored fewer preferences.
+        put({ ...noPreferences, ...place })
       }
     },
 
@@ -240,7 +241,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   }
 }
 
-const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false }
+const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false, notifiesOfAll: false }
 const noMessages: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 /** With numbers in their natural order: `channel-2` comes before `channel-10`. Two ids are equal only if their zeros alone differ, which random ids do not. */

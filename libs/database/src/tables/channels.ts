@@ -138,12 +138,13 @@ export interface ReadStates {
   readSeq: number
 }
 
-/** What a person has set for a channel or conversation. There is no row while both are false. */
+/** What a person has set for a channel or conversation. There is no row while all are false. */
 export interface ChannelPreferences {
   userId: string
   channelId: string
   isMuted: boolean
   isFavourite: boolean
+  notifiesOfAll: Generated<boolean>
 }
 
 /** The seq up to which the authors of a channel's messages are entered in `read_states` (see `foldReads`). */

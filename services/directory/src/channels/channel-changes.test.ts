@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-const nothingSet = { isMuted: false, isFavourite: false }
+const nothingSet = { isMuted: false, isFavourite: false, notifiesOfAll: false }
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 let round = 0

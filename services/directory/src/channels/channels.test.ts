@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-const nothingSet = { isMuted: false, isFavourite: false }
+const nothingSet = { isMuted: false, isFavourite: false, notifiesOfAll: false }
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 let ada: Person
 let ann: Person

@@ -63,6 +63,7 @@ describe('POST /channels/:channelId/join', () => {
         isMember: true,
         isMuted: false,
         isFavourite: false,
+        notifiesOfAll: false,
         lastSeq: 0,
         readSeq: 0,
         unreadCount: 0,

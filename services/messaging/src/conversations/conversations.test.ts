@@ -101,6 +101,7 @@ describe('GET /conversations', () => {
       lastMessageAt: body.message.createdAt,
       isMuted: false,
       isFavourite: false,
+      notifiesOfAll: false,
       lastSeq: 1,
       readSeq: 0,
       unreadCount: 1,

@@ -11,6 +11,8 @@ type ChangedPreferences = Static<typeof ChangedPreferences>
 const PlacePreferences = Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties })
 type PlacePreferences = Static<typeof PlacePreferences>
 
+const fields = ['isMuted', 'isFavourite', 'notifiesOfAll'] as const
+
 const shape = {
   description:
     'Fields that are left out stay as they are. The caller’s other streams get the event UPDATE_CHANNEL_PREFERENCES. The unread counts do ' +
@@ -19,7 +21,7 @@ const shape = {
   response: { 200: PlacePreferences, ...refusals(400, 401, 403, 404) },
 }
 const SetForChannel = {
-  summary: 'Mute a channel, or make it a favourite',
+  summary: 'Choose the notifications of a channel, or make it a favourite',
   params: Type.Object({ channelId: Id }),
   ...shape,
 }
@@ -46,7 +48,7 @@ function changePreferences(
   db: Database,
   caller: Caller,
   place: PlaceInPath,
-  { isMuted, isFavourite }: ChangedPreferences,
+  change: ChangedPreferences,
 ): Promise<PlacePreferences> {
   return db.transaction().execute(async (trx) => {
     const channel = await accessPlace(trx, caller, place)
@@ -55,10 +57,9 @@ function changePreferences(
     const key = { userId, channelId: channel.id }
 
     const before = await findPreferences(trx, key)
-    const wanted = { isMuted: isMuted ?? before.isMuted, isFavourite: isFavourite ?? before.isFavourite }
-    if (wanted.isMuted === before.isMuted && wanted.isFavourite === before.isFavourite) return { channelId, ...before }
-    const now = await putPreferences(trx, key, { isMuted, isFavourite })
-    if (!now.isMuted && !now.isFavourite) await deletePreferences(trx, key)
+    if (fields.every((field) => (change[field] ?? before[field]) === before[field])) return { channelId, ...before }
+    const now = await putPreferences(trx, key, change)
+    if (!fields.some((field) => now[field])) await deletePreferences(trx, key)
     const payload = { channelId, ...now }
     await record(trx, { type: 'UPDATE_CHANNEL_PREFERENCES', payload, routing: onlyUsers(userId) })
 
@@ -74,24 +75,31 @@ interface Key {
 async function findPreferences(db: Reader, { userId, channelId }: Key): Promise<ChannelPreferences> {
   const row = await db
     .selectFrom('channelPreferences')
-    .select(['isMuted', 'isFavourite'])
+    .select(fields)
     .where('userId', '=', userId)
     .where('channelId', '=', channelId)
     .executeTakeFirst()
-  return row ?? { isMuted: false, isFavourite: false }
+  return row ?? { isMuted: false, isFavourite: false, notifiesOfAll: false }
 }
 
-/** Changes only the given fields, because another request may change the other one at the same time. Returns both. */
+/** Changes only the given fields, because another request may change the others at the same time. Returns all. */
 const putPreferences = (
   trx: Transaction,
   key: Key,
-  { isMuted, isFavourite }: ChangedPreferences,
+  { isMuted, isFavourite, notifiesOfAll }: ChangedPreferences,
 ): Promise<ChannelPreferences> =>
   trx
     .insertInto('channelPreferences')
-    .values({ ...key, isMuted: isMuted ?? false, isFavourite: isFavourite ?? false })
-    .onConflict((conflict) => conflict.columns(['userId', 'channelId']).doUpdateSet({ isMuted, isFavourite }))
-    .returning(['isMuted', 'isFavourite'])
+    .values({
+      ...key,
+      isMuted: isMuted ?? false,
+      isFavourite: isFavourite ?? false,
+      notifiesOfAll: notifiesOfAll ?? false,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['userId', 'channelId']).doUpdateSet({ isMuted, isFavourite, notifiesOfAll }),
+    )
+    .returning(fields)
     .executeTakeFirstOrThrow()
 
 const deletePreferences = (trx: Transaction, { userId, channelId }: Key) =>

@@ -7,13 +7,17 @@ import { describe, expect, test } from 'vitest'
 const environment = testEnvironment()
 let rounds = 0
 const channelOf = (person: Person, more: object = {}) => person.creates({ name: `preferred ${++rounds}`, ...more })
-const preferences = (isMuted: boolean, isFavourite: boolean): ChannelPreferences => ({ isMuted, isFavourite })
+const preferences = (isMuted: boolean, isFavourite: boolean, notifiesOfAll = false): ChannelPreferences => ({
+  isMuted,
+  isFavourite,
+  notifiesOfAll,
+})
 
 /** The preferences in the listing and in the request for one channel or conversation. */
 async function shownTo(person: Person, kind: 'channel' | 'conversation', id: string) {
   const listed = (await person.get(`/${kind}s`)).body[`${kind}s`].find((each: { id: string }) => each.id === id)
   const one = (await person.get(`/${kind}s/${id}`)).body[kind]
-  return [listed, one].map(({ isMuted, isFavourite }) => ({ isMuted, isFavourite }))
+  return [listed, one].map(({ isMuted, isFavourite, notifiesOfAll }) => ({ isMuted, isFavourite, notifiesOfAll }))
 }
 
 const eventsAbout = async (id: string) => {
@@ -71,7 +75,13 @@ describe('PUT /channels/:channelId/preferences', () => {
     const { id } = await channelOf(ann)
     const set = async (body: object) => (await ann.put(`/channels/${id}/preferences`, body)).body
     const nothing = { channelId: id, ...preferences(false, false) }
-    for (const body of [{}, { isMuted: false }, { isMuted: false, isFavourite: false }, { isMuted: null }]) {
+    for (const body of [
+      {},
+      { isMuted: false },
+      { isMuted: false, isFavourite: false },
+      { isMuted: null },
+      { notifiesOfAll: null },
+    ]) {
       expect(await set(body)).toEqual(nothing)
     }
     expect([await eventsAbout(id), await rowsOf(id)]).toEqual([[], []])
@@ -84,19 +94,51 @@ describe('PUT /channels/:channelId/preferences', () => {
     expect(await rowsOf(id)).toEqual([])
   })
 
-  test('several requests at once lose nothing: the last event has both fields', async () => {
+  test('every message of a channel is chosen beside muting, and a client that knows only muting does not change it', async () => {
+    const { ann } = environment.people
+    const { id } = await channelOf(ann)
+    const set = async (body: object) => (await ann.put(`/channels/${id}/preferences`, body)).body
+    const steps: [body: object, after: ChannelPreferences][] = [
+      [{ notifiesOfAll: true }, preferences(false, false, true)],
+      [{ isMuted: true }, preferences(true, false, true)],
+      [{ notifiesOfAll: null, isFavourite: true }, preferences(true, true, true)],
+      [{ isMuted: false }, preferences(false, true, true)],
+      [{ isMuted: false, isFavourite: false }, preferences(false, false, true)],
+      [{ isMuted: true, notifiesOfAll: false }, preferences(true, false, false)],
+      [{ isMuted: false, notifiesOfAll: true }, preferences(false, false, true)],
+    ]
+    for (const [body, after] of steps) {
+      expect(await set(body)).toEqual({ channelId: id, ...after })
+      expect(await shownTo(ann, 'channel', id)).toEqual([after, after])
+    }
+    expect(await eventsAbout(id)).toEqual(steps.map(([, after]) => ({ channelId: id, ...after })))
+    expect(await rowsOf(id)).toHaveLength(1)
+    await set({ notifiesOfAll: false })
+    expect(await rowsOf(id)).toEqual([])
+  })
+
+  test('several requests at once lose nothing: the last event has all fields', async () => {
     const { ann } = environment.people
     for (let round = 0; round < 10; round++) {
       const { id } = await channelOf(ann)
       await Promise.all(
-        [{ isMuted: true }, { isFavourite: true }].map((body) => ann.put(`/channels/${id}/preferences`, body)),
+        [{ isMuted: true }, { isFavourite: true }, { notifiesOfAll: true }].map((body) =>
+          ann.put(`/channels/${id}/preferences`, body),
+        ),
       )
-      expect((await shownTo(ann, 'channel', id))[0]).toEqual(preferences(true, true))
-      expect((await eventsAbout(id)).at(-1)).toEqual({ channelId: id, ...preferences(true, true) })
+      expect((await shownTo(ann, 'channel', id))[0]).toEqual(preferences(true, true, true))
+      expect((await eventsAbout(id)).at(-1)).toEqual({ channelId: id, ...preferences(true, true, true) })
     }
   })
 
-  test.each([{ isMuted: 1 }, { isMuted: 'true' }, { isFavourite: 0 }, []])('%j is refused', async (body) => {
+  test.each([
+    { isMuted: 1 },
+    { isMuted: 'true' },
+    { isFavourite: 0 },
+    { notifiesOfAll: 'all' },
+    { notifiesOfAll: 1 },
+    [],
+  ])('%j is refused', async (body) => {
     const { ann } = environment.people
     expect(await ann.put(`/channels/${environment.channel.open.id}/preferences`, body)).toMatchObject({ status: 400 })
   })
@@ -154,11 +196,11 @@ describe('a person who may read a channel again', () => {
     const { ann } = environment.people
     const bob = await Person.signIn(environment.baseUrl, `reader-${uuidv7()}@example.com`)
     const { id } = await channelOf(ann, { isPrivate, ...(isPrivate && { members: [bob.id] }) })
-    await bob.put(`/channels/${id}/preferences`, { isFavourite: true })
+    await bob.put(`/channels/${id}/preferences`, { notifiesOfAll: true })
     const gain = await lose(ann, id, bob)
     expect(await eventsAbout(id)).toHaveLength(1)
     await gain()
-    expect(await eventsAbout(id)).toEqual(Array(2).fill({ channelId: id, ...preferences(false, true) }))
-    expect((await shownTo(bob, 'channel', id))[0]).toEqual(preferences(false, true))
+    expect(await eventsAbout(id)).toEqual(Array(2).fill({ channelId: id, ...preferences(false, false, true) }))
+    expect((await shownTo(bob, 'channel', id))[0]).toEqual(preferences(false, false, true))
   })
 })

@@ -102,7 +102,9 @@ function NotificationsChoice() {
       <span class="hint">
         {permission.value === 'denied'
           ? t('This browser does not allow notifications for this page. Its settings can change that')
-          : t('For mentions, direct messages and replies in your threads, while you look at something else')}
+          : t(
+              'For mentions, direct messages, replies in your threads, and every message of channels that you choose, while you look at something else',
+            )}
       </span>
     </div>
   )

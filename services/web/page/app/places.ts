@@ -57,5 +57,5 @@ export function createPlaces(client: Client, engine: SyncEngine, myId: string, {
 
 const isChange = (value: unknown): value is Partial<ChannelPreferences> =>
   Object.entries(propertiesOf(value)).every(
-    ([key, each]) => /^is(Muted|Favourite)$/.test(key) && typeof each === 'boolean',
+    ([key, each]) => /^(is(Muted|Favourite)|notifiesOfAll)$/.test(key) && typeof each === 'boolean',
   )

@@ -12,6 +12,7 @@ import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
+import { NotificationChoice } from './channel-notifications.tsx'
 import { ConfirmRequest } from './confirm-request.tsx'
 import { LeavePrivate } from './leave-private.tsx'
 import { PrivateField } from './private-field.tsx'
@@ -22,7 +23,7 @@ interface ChannelSettingsProps {
   onClose: () => void
 }
 
-/** Name, topic and members of a channel. People who may not change them can only see them. */
+/** Name, topic, notifications and members of a channel. People who may not change them can only see them. */
 export function ChannelSettings({ workspace, channel, onClose }: ChannelSettingsProps) {
   const { id, name, topic, isPrivate, isMember, createdBy } = channel
   const { client, myId } = workspace
@@ -80,6 +81,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       ) : (
         <p dir="auto">{renderTopic(topic)}</p>
       )}
+      {isMember && <NotificationChoice workspace={workspace} channel={channel} onClose={onClose} />}
       <ChannelMembers workspace={workspace} channel={channel} mayChange={mayChange} />
       {workspace.me.value.role !== 'guest' && (
         <ChannelGroups workspace={workspace} channel={channel} mayChange={mayChange} />

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { TargetedKeyboardEvent } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
@@ -12,6 +12,7 @@ import { isOfInputMethod } from '../ui/keys.ts'
 import { pause } from '../ui/pause.ts'
 import { textOf } from '../ui/problems.ts'
 import { scrollToOption } from '../ui/scroll-to-option.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { watchTyping } from '../ui/watch-typing.ts'
 
 export interface Choice {
@@ -48,7 +49,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   const { response, request, settled } = useFoundChoices(find)
   /** Whether the person has chosen. What they type from then on is not a search: it belongs to what they chose. */
   const isChosen = useRef(false)
-  const listId = useId()
+  const listId = useUniqueId()
 
   /** The best choices for the current text, and the marked one. */
   function options(): Choice[] {

@@ -1,9 +1,9 @@
-import { useId } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 
 /** The checkbox that makes a channel private, and what that means. */
 export function PrivateField({ isPrivate = false }: { isPrivate?: boolean }) {
-  const id = useId()
+  const id = useUniqueId()
   return (
     <div class="field">
       <label class="check">

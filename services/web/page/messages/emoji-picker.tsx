@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { checkNewest } from '../emoji/drawable.ts'
 import { loadEmoji, withTone } from '../emoji/emoji.ts'
 import { emojiChoice } from '../emoji/emoji-choice.ts'
@@ -10,6 +10,7 @@ import type { Tone } from '../emoji/tones.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { EmojiGrid, moveByKey } from './emoji-grid.tsx'
 import { SkinTones } from './skin-tones.tsx'
 
@@ -34,7 +35,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const opener = useRef(document.activeElement)
-  const ids = useId()
+  const ids = useUniqueId()
   useLoadedEmoji()
   const { tone } = emojiChoice.value
   // The recently used emoji do not change while the picker is open.

@@ -1,11 +1,12 @@
 import type { EphemeralMessage } from '@parley/contract'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { textOfMessage } from '../app/ephemeral-messages.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { timeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { Text } from './markup.tsx'
@@ -36,7 +37,7 @@ export function EphemeralMessages({ messages, workspace }: EphemeralMessagesProp
 
 function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; workspace: Workspace }) {
   const { id, author, content, blocks, createdAt, updatedAt, clickToken } = message
-  const ids = useId()
+  const ids = useUniqueId()
   return (
     <article ref={passFocus} class="message" data-head aria-labelledby={`${ids}-head`} aria-describedby={`${ids}-text`}>
       <Avatar workspace={workspace} name={author.userName} id={author.id} icon={author.icon} />

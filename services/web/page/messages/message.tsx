@@ -1,6 +1,5 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import { threadAddress } from '../app/address.ts'
 import { toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -8,6 +7,7 @@ import { dateTimeOf, momentOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
@@ -56,7 +56,7 @@ export function MessageArticle(props: MessageProps) {
   const { workspace, isHead, view, isEditing = false } = props
   const message = workspace.shown(props.message)
   const { id, author } = message
-  const ids = useId()
+  const ids = useUniqueId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isPointedAt = useSignal(false)
   const hasFocus = useSignal(false)

@@ -1,8 +1,8 @@
 import type { OutboxEntry } from '@parley/client'
-import { useId } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { serverText, t } from '../texts/texts.ts'
 import { reportStorageFailure } from '../ui/problems.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { Avatar } from './avatar.tsx'
 import { renderMessageText } from './long-text.tsx'
 
@@ -18,7 +18,7 @@ interface PendingArticleProps {
 export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: PendingArticleProps) {
   const { id, body, failure, state } = entry
   const userName = workspace.me.value.userName
-  const ids = useId()
+  const ids = useUniqueId()
   const hasFailed = state === 'failed'
   const stateText = hasFailed ? t('Not sent') : t('Sending…')
   const sendState = (

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { whenIdle } from '../ui/idle.ts'
 import { scrollToOption } from '../ui/scroll-to-option.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { Avatar } from './avatar.tsx'
 import type { Option, TypingPlace } from './completion.ts'
 import { replaceText } from './formatting.tsx'
@@ -34,7 +35,7 @@ export function useSuggestions(box: RefObject<HTMLTextAreaElement | null>, works
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)
   const request = useRef<AbortController | undefined>(undefined)
-  const id = useId()
+  const id = useUniqueId()
   useEffect(
     () =>
       whenIdle(() =>

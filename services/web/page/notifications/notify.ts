@@ -1,4 +1,5 @@
 import type { Message, WireEvent } from '@parley/contract'
+import type { MessageNotification } from '../../worker/notes.ts'
 import { messageAddress } from '../app/address.ts'
 import { nameOfPlace } from '../app/places.ts'
 import { preferences } from '../app/preferences.ts'
@@ -7,6 +8,8 @@ import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
 const maxCharacters = 200
+/** A notification of several messages has a line for each. */
+const maxLineCharacters = 100
 
 /** The permission for notifications, or `unsupported` when this browser cannot show any. */
 export const notificationPermission = () => ('Notification' in globalThis ? Notification.permission : 'unsupported')
@@ -14,32 +17,49 @@ export const notificationPermission = () => ('Notification' in globalThis ? Noti
 /** Whether the person wants notifications, and this browser shows them. */
 export const mayNotify = () => preferences.value.notifications && notificationPermission() === 'granted'
 
-/** Shows notifications of direct messages and mentions. Returns a function that ends it. */
+/**
+ * Shows notifications of direct messages and mentions, and of all messages of the channels for which the person has chosen that. Returns a
+ * function that ends it.
+ */
 export function notifyOfMessages(workspace: Workspace): () => void {
   return workspace.listen((event) => {
-    const message = notifiedMessage(event, workspace)
-    if (message) notify(workspace, message)
+    const message = messageForMe(event, workspace)
+    if (message) return notify(workspace, message)
+    if (event.type === 'NEW_MESSAGE' && isOfChosenChannel(event.payload, workspace)) {
+      notify(workspace, event.payload, { isGrouped: true })
+    }
   })
 }
 
-/** Shows a notification of a message, if the person wants notifications. */
-export function notify(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
+/** Shows a notification of a message, if the person wants notifications. With `isGrouped` the messages of a channel share one. */
+export function notify(workspace: Workspace, message: Message, { isGrouped = false } = {}): void {
   if (!mayNotify()) return
+  const { id, author, channelId, threadId, content } = message
   const place = workspace.place(channelId)
   const name = author.userName
-  const title = place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
-  const [...characters] = content
-  const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : content
+  const channel = place?.kind === 'channel' ? `#${nameOfPlace(place)}` : undefined
+  const title = channel ? t('{name} in {channel}', { name, channel }) : name
+  const body = beginningOf(content, maxCharacters)
   const address = messageAddress(channelId, id, threadId)
+  const announcement: MessageNotification = { id, title, body, address }
+  if (isGrouped && channel) {
+    const line = [name, beginningOf(content.replace(/\s+/g, ' '), maxLineCharacters)].filter(Boolean).join(': ')
+    announcement.group = { id: channelId, title: channel, line }
+  }
   // The worker checks whether one of the tabs has the focus.
-  void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
+  void postToWorker({ kind: 'announce', announcement })
+}
+
+function beginningOf(text: string, length: number): string {
+  const [...characters] = text
+  return characters.length > length ? `${characters.slice(0, length).join('')}…` : text
 }
 
 /**
- * The message of an event, if the person is notified of it: a direct message, or a message or reply that mentions them. In a muted channel
- * it must mention them by name, and in a muted conversation there are no notifications.
+ * The message of an event, if the person is notified of it wherever it is: a direct message, or a message or reply that mentions them. In a
+ * muted channel it must mention them by name, and in a muted conversation there are no notifications.
  */
-function notifiedMessage({ type, payload }: WireEvent, workspace: Workspace): Message | undefined {
+function messageForMe({ type, payload }: WireEvent, workspace: Workspace): Message | undefined {
   if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE' && type !== 'NEW_THREAD_REPLY') return undefined
   const message = type === 'NEW_THREAD_REPLY' ? payload.reply : payload
   const { author, mentions, channelId } = message
@@ -47,6 +67,19 @@ function notifiedMessage({ type, payload }: WireEvent, workspace: Workspace): Me
   const isDirect = type === 'NEW_DM_MESSAGE'
   const isForMe = workspace.known(channelId)?.isMuted
     ? !isDirect && mentions.includes(workspace.myId)
-    : isDirect || workspace.mentionsMe(mentions)
+    : isDirect || mentionsMe(message, workspace)
   return isForMe ? message : undefined
+}
+
+/** Whether a message mentions the person. In a reply `@channel` and `@here` do not count, because most people of the channel do not read it. */
+export function mentionsMe({ mentions, threadId }: Message, workspace: Workspace): boolean {
+  return workspace.mentionsMe(threadId ? mentions.filter((mention) => !mention.startsWith('@')) : mentions)
+}
+
+/** Whether a message of somebody else is in a channel of whose every message the person is notified. */
+function isOfChosenChannel({ author, channelId }: Message, workspace: Workspace): boolean {
+  const channel = workspace.known(channelId)
+  // The choice stays when the person leaves the channel.
+  const isMember = channel !== undefined && 'isMember' in channel && channel.isMember
+  return isMember && channel.notifiesOfAll && !channel.isMuted && author.id !== workspace.myId
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import { navigate, searchAddress } from '../app/address.ts'
 import { t } from '../texts/texts.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 import { formatQuery, type Operator, parseQuery } from './search-query.ts'
 
 /**
@@ -68,7 +68,7 @@ interface FilterFieldProps {
 }
 
 function FilterField({ name, label, type, placeholder, value }: FilterFieldProps) {
-  const id = useId()
+  const id = useUniqueId()
   return (
     <div class="field">
       <label for={id}>{label}</label>

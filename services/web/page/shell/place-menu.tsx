@@ -6,6 +6,7 @@ import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { isUnread, markAsRead } from '../app/mark-as-read.ts'
 import { openAnotherAfter } from '../app/open-another.ts'
 import { createPart } from '../app/part.ts'
+import { setPreferences } from '../app/place-preferences.ts'
 import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { LeavePrivate } from '../dialogs/leave-private.tsx'
@@ -14,9 +15,11 @@ import { copyLink } from '../ui/copy.ts'
 import { focusMain } from '../ui/focus.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
-import { setPreferences } from './place-preferences.ts'
 
 const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
+const notifications = createPart(() =>
+  import('../dialogs/channel-notifications.tsx').then((part) => part.ChannelNotifications),
+)
 
 /** A row of the sidebar whose menu was opened. */
 interface Opened {
@@ -50,7 +53,7 @@ export function openPlaceMenus(workspace: Workspace): () => void {
 }
 
 function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signal<Opened | null> }) {
-  const dialog = useSignal<'settings' | 'leave' | null>(null)
+  const dialog = useSignal<'settings' | 'notifications' | 'leave' | null>(null)
   const { value: row } = opened
   const place = row && workspace.place(row.id)
   if (!place) return null
@@ -65,6 +68,7 @@ function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signa
   }
   const items = itemsOf(workspace, place, {
     onSettings: () => (dialog.value = 'settings'),
+    onNotifications: () => (dialog.value = 'notifications'),
     onLeave: (isPrivate) => {
       if (isPrivate) dialog.value = 'leave'
       else void attempt(leave())
@@ -79,6 +83,14 @@ function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signa
           part={settings}
           onClose={close}
           render={(Settings) => <Settings workspace={workspace} channel={place.channel} onClose={close} />}
+        />
+      )}
+      {place.kind === 'channel' && dialog.value === 'notifications' && (
+        <LoadedDialog
+          name={t('Notifications of {name}', { name: nameOfPlace(place) })}
+          part={notifications}
+          onClose={close}
+          render={(Notifications) => <Notifications workspace={workspace} channel={place.channel} onClose={close} />}
         />
       )}
       {dialog.value === 'leave' && <LeavePrivate name={nameOfPlace(place)} onConfirm={leave} onClose={close} />}
@@ -113,10 +125,11 @@ function RowMenu({ row: { link }, name, items }: RowMenuProps) {
 
 interface Dialogs {
   onSettings: () => void
+  onNotifications: () => void
   onLeave: (isPrivate: boolean) => void
 }
 
-function itemsOf(workspace: Workspace, place: Place, { onSettings, onLeave }: Dialogs): MenuItem[] {
+function itemsOf(workspace: Workspace, place: Place, { onSettings, onNotifications, onLeave }: Dialogs): MenuItem[] {
   const { id, isFavourite, isMuted } = readStateOfPlace(place)
   const channel = place.kind === 'channel' ? place.channel : undefined
   const isJoined = channel?.isMember ?? true
@@ -139,6 +152,7 @@ function itemsOf(workspace: Workspace, place: Place, { onSettings, onLeave }: Di
           },
         ]
       : []),
+    ...(channel?.isMember ? [{ name: t('Notifications'), onChoose: onNotifications }] : []),
     { name: t('Copy link'), onChoose: () => void copyLink(channelAddress(id)) },
     ...(channel ? [{ name: t('Channel settings'), onChoose: onSettings }] : []),
     ...(channel?.isMember

@@ -1,10 +1,10 @@
+import { setPreferences } from '../app/place-preferences.ts'
 import { type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Drawing, Icon, IconButton } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
-import { setPreferences } from './place-preferences.ts'
 
 const star = 'M12 4.2l2.4 4.9 5.4.8-3.9 3.8.9 5.3-4.8-2.5-4.8 2.5.9-5.3-3.9-3.8 5.4-.8z'
 const bell = 'M6.5 15.5v-5a5.5 5.5 0 0 1 11 0v5l1.5 2H5zM10 20h4'

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
 import { draftIdOf, hasDraft, readDraft, storeDraft } from '../app/drafts.ts'
 import type { TypedEdit } from '../app/typed-edits.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -7,6 +6,7 @@ import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
 import { showNotice } from '../ui/notice.ts'
+import { useUniqueId } from '../ui/unique-id.ts'
 
 interface UnsentTextProps {
   text: string
@@ -18,7 +18,7 @@ interface UnsentTextProps {
 
 /** A text of a person who cannot send it any more, so that they can copy it. */
 export function UnsentText({ text, children, onDiscard }: UnsentTextProps) {
-  const id = useId()
+  const id = useUniqueId()
   if (text === '' && !onDiscard) return null
   return (
     <>

@@ -1,6 +1,5 @@
 import type { FollowedThread, WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import { threadAddress } from '../app/address.ts'
 import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import { PlaceName } from '../app/place-name.tsx'
@@ -12,6 +11,7 @@ import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { useUniqueId } from '../ui/unique-id.ts'
 
 /** The page of the threads that the person follows. Those with unread replies come first. */
 export function Threads({ workspace }: { workspace: Workspace }) {
@@ -84,7 +84,7 @@ interface ThreadProps {
 function Thread({ workspace, thread, onChanged }: ThreadProps) {
   const { message, lastReply, unreadCount } = thread
   const { replyCount = 1, lastReplyAt = lastReply.createdAt } = message.threadMeta ?? {}
-  const id = useId()
+  const id = useUniqueId()
   const href = threadAddress(message.channelId, message.id)
   return (
     <article class="found" data-unread={unreadCount > 0 || undefined} aria-labelledby={id}>

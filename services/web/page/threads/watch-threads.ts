@@ -2,7 +2,7 @@ import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parle
 import { computed, effect } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { mayNotify, notify } from '../notifications/notify.ts'
+import { mayNotify, mentionsMe, notify } from '../notifications/notify.ts'
 import { ignoreFailure } from '../ui/retries.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
@@ -21,7 +21,7 @@ const maxSettled = 500
  * an event rarely leads to a request. Returns a function that ends it.
  */
 export function watchThreads(workspace: Workspace): () => void {
-  const { client, myId, mentionsMe, unreadThreads } = workspace
+  const { client, myId, unreadThreads } = workspace
   const closing = new AbortController()
   let reconnecting = new AbortController()
   /** The channels of the known unread threads, by the id of the parent. */
@@ -117,8 +117,8 @@ export function watchThreads(workspace: Workspace): () => void {
   }
 
   /** Whether the person may be notified of a reply here. Of replies that mention them, `notifications/notify.ts` notifies them. */
-  const isForMe = ({ author, mentions, channelId }: Message) =>
-    author.id !== myId && !mentionsMe(mentions) && !workspace.known(channelId)?.isMuted
+  const isForMe = (reply: Message) =>
+    reply.author.id !== myId && !mentionsMe(reply, workspace) && !workspace.known(reply.channelId)?.isMuted
 
   /**
    * Notifies the person of a reply in a thread that is unread already. Of the first unread reply they are notified with the event that follows. The reply may also be in an

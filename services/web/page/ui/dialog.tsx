@@ -1,11 +1,12 @@
 import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { rememberFocus } from './focus.ts'
 import { IconButton } from './icons.tsx'
 import { isOfInputMethod } from './keys.ts'
 import { ProblemList } from './problem-list.tsx'
+import { useUniqueId } from './unique-id.ts'
 
 /** The ids of the dialogs that are open, the topmost last. */
 const open = signal<readonly string[]>([])
@@ -26,7 +27,7 @@ interface DialogProps {
 export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   const ownElement = useRef<HTMLDialogElement>(null)
   const element = props.element ?? ownElement
-  const heading = useId()
+  const heading = useUniqueId()
   useEffect(() => {
     const before = document.activeElement
     const restoreFocus = rememberFocus()

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { passFocus } from './focus.ts'
 import { showFailure, textOf } from './problems.ts'
+import { useUniqueId } from './unique-id.ts'
 
 interface FieldProps {
   label: string
@@ -48,7 +49,7 @@ const Labelled = ({ id, label, hint, children }: LabelledProps) => (
 
 /** A labelled text field. */
 export function Field({ label, hint, type = 'text', onInput, ...input }: FieldProps) {
-  const id = useId()
+  const id = useUniqueId()
   return (
     <Labelled id={id} label={label} hint={hint}>
       <input
@@ -81,7 +82,7 @@ interface SelectProps<T extends string> {
 
 /** A labelled choice. Its parent sets `value`, or a form reads the choice by `name`. */
 export function Select<T extends string>({ label, hint, options, onSelect, ...select }: SelectProps<T>) {
-  const id = useId()
+  const id = useUniqueId()
   return (
     <Labelled id={id} label={label} hint={hint}>
       <select

@@ -1,9 +1,9 @@
 import { RequestFailed, requestForPlace } from '@parley/client'
 import type { ChannelPreferences } from '@parley/contract'
 import { effect, signal } from '@preact/signals'
-import type { Workspace } from '../app/workspace.ts'
 import { withLock } from '../ui/locks.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
+import type { Workspace } from './workspace.ts'
 
 type Change = Partial<ChannelPreferences>
 
@@ -93,4 +93,5 @@ function listenTo({ connection, ended, known, listen }: Workspace, id: string) {
   }
 }
 
-const isSame = (one: Change, next: Change) => one.isMuted === next.isMuted && one.isFavourite === next.isFavourite
+const fields = ['isMuted', 'isFavourite', 'notifiesOfAll'] as const
+const isSame = (one: Change, next: Change) => fields.every((field) => one[field] === next[field])
