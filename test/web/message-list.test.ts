@@ -348,6 +348,23 @@ describeSite('the list of messages', {}, (site) => {
   })
 
   test('the unread line stays while the person scrolls, and also a line that they have set', async () => {
+  test('with the colours of the system, the number of mentions differs from the number of unread messages', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
+    const [ours, theirs] = [await writer.creates({ name: 'semaphore' }), await writer.creates({ name: 'heliograph' })]
+    for (const { id } of [ours, theirs]) await reader.post(`/channels/${id}/join`)
+    await writer.says('@reader look', ours)
+    await writer.says('all quiet', theirs)
+    const page = await site.signIn('reader', '/', { forcedColors: 'active' })
+    const outlineOf = (name: string) =>
+      channels(page)
+        .getByRole('link', { name: new RegExp(`^${name}`) })
+        .locator('.count')
+        .evaluate((badge) => getComputedStyle(badge).outlineStyle)
+    expect(await outlineOf('semaphore')).toBe('solid')
+    expect(await outlineOf('heliograph')).toBe('none')
+  })
+
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
     const channel = await writer.creates({ name: 'log-book' })
