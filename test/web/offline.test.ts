@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 
 /** Long enough for a busy machine. */
@@ -325,5 +326,21 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await admin.post(`${direct}/messages`, { content: 'again' })
     await expect.poll(() => announced(page), patience).toContain('admin: again')
     expect(await announced(page)).toHaveLength(2)
+  })
+
+  test('a message without a text is announced by the names of its files', async () => {
+    const { context, page } = await withNotifications('fern')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const fern = await Person.signIn(site.baseUrl, 'fern@example.com')
+    const { conversation } = (await admin.post('/conversations', { targetUserId: fern.id })).body
+    await page.getByRole('link', { name: /^admin/ }).waitFor()
+    await lookAway(page)
+    await (await context.newPage()).bringToFront()
+    await hasNoFocus(page)
+    const messages = `/conversations/${conversation.id}/messages`
+    const images = [await admin.uploadsImage(messages, 'harbour.png', png(8, 8, [0, 90, 200]))]
+    const attachments = [await admin.uploads('plan.txt', 'berth 4')]
+    await admin.post(messages, { content: '', images, attachments })
+    await expect.poll(() => announced(page), patience).toEqual(['admin: harbour.png, plan.txt'])
   })
 })

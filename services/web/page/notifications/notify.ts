@@ -23,17 +23,26 @@ export function notifyOfMessages(workspace: Workspace): () => void {
 }
 
 /** Shows a notification of a message, if the person wants notifications. */
-export function notify(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
+export function notify(workspace: Workspace, message: Message): void {
   if (!mayNotify()) return
+  const { id, author, channelId, threadId } = message
   const place = workspace.place(channelId)
   const name = author.userName
   const title = place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
-  const [...characters] = content
-  const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : content
+  const text = textOf(message)
+  const [...characters] = text
+  const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : text
   const address = messageAddress(channelId, id, threadId)
   // The worker checks whether one of the tabs has the focus.
   void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
 }
+
+/** The name of an image without the id in front of it, as below the message. With an import, the first view would be larger. */
+const nameOf = (filename: string) => filename.replace(/^[0-9a-f-]{36}-/, '')
+
+/** The text of a message, or the names of its files. */
+const textOf = ({ content, images, attachments }: Message): string =>
+  content || [...images.map(nameOf), ...attachments.map(({ originalName }) => originalName)].join(', ')
 
 /**
  * The message of an event, if the person is notified of it: a direct message, or a message or reply that mentions them. In a muted channel
