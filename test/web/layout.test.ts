@@ -48,6 +48,18 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(new Set(edges).size).toBe(1)
   })
 
+  test('a field of a page in Arabic begins where its text begins, and an empty one where the page begins', async () => {
+    const page = await signIn('quin', '/profile')
+    await showIn(page, 'ar')
+    const field = page.locator('input[name=userName]')
+    await expect.poll(() => field.inputValue()).toBe('quin')
+    expect(await styleOf(field, 'direction')).toBe('ltr')
+    await field.fill('')
+    expect(await styleOf(field, 'direction')).toBe('rtl')
+    await field.fill('مريم')
+    expect(await styleOf(field, 'direction')).toBe('rtl')
+  })
+
   test('beside a thread, a narrow window shows the whole name of the channel', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const channel = await rae.creates({ name: 'lighthouse keepers', topic: 'Who keeps which lighthouse' })

@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core'
 
 /** A property of the style that the browser has computed. */
-export const styleOf = (element: Locator, property: 'fontSize') =>
+export const styleOf = (element: Locator, property: 'fontSize' | 'direction') =>
   element.evaluate((node, name) => getComputedStyle(node)[name], property)
 
 /** The heights of the visible elements. One that is only for screen readers has one pixel. */

@@ -304,6 +304,7 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(focused).toContain('line 1.')
     await page.getByRole('button', { name: 'Jump to newest' }).press('Enter')
     await expect.poll(isAtNewest).toBe(true)
+    expect(await page.getByRole('button', { name: 'Jump to first unread' }).count()).toBe(0)
 
     await page.goto(`${site.baseUrl}/c/${channel.id}/m/${said[9]!.id}`)
     await expect.poll(focused).toContain('line 10.')
@@ -347,6 +348,23 @@ describeSite('the list of messages', {}, (site) => {
     expect(border).toBe(backdrop)
   })
 
+  test('with the colours of the system, the number of mentions differs from the number of unread messages', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
+    const [ours, theirs] = [await writer.creates({ name: 'semaphore' }), await writer.creates({ name: 'heliograph' })]
+    for (const { id } of [ours, theirs]) await reader.post(`/channels/${id}/join`)
+    await writer.says('@reader look', ours)
+    await writer.says('all quiet', theirs)
+    const page = await site.signIn('reader', '/', { forcedColors: 'active' })
+    const outlineOf = (name: string) =>
+      channels(page)
+        .getByRole('link', { name: new RegExp(`^${name}`) })
+        .locator('.count')
+        .evaluate((badge) => getComputedStyle(badge).outlineStyle)
+    expect(await outlineOf('semaphore')).toBe('solid')
+    expect(await outlineOf('heliograph')).toBe('none')
+  })
+
   test('the unread line stays while the person scrolls, and also a line that they have set', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
@@ -362,6 +380,13 @@ describeSite('the list of messages', {}, (site) => {
     await page.mouse.wheel(0, -1200)
     await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
     await page.getByRole('button', { name: 'Jump to first unread' }).click()
+    await article(page, 'line 1.').waitFor()
+    await page.getByRole('button', { name: 'Jump to newest' }).click()
+    await article(page, 'line 40.').waitFor()
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor({ state: 'detached' })
+    expect(await page.getByRole('button', { name: 'Jump to first unread' }).count()).toBe(0)
+    await page.getByRole('feed').hover()
+    await page.mouse.wheel(0, -20_000)
     await article(page, 'line 1.').waitFor()
 
     await act(page, 'line 2.', 'Mark as unread')

@@ -7,6 +7,19 @@ import { article, channelIdOf, channels, composer, createChannel, openChannel } 
 export function navigationJourneys(site: Site) {
   const { signIn } = site
 
+  test('a start without an address opens the channel that was open last', async () => {
+    const zora = await Person.signIn(site.baseUrl, 'zora@example.com')
+    const { id } = await zora.creates({ name: 'zeppelins' })
+    const page = await signIn('zora')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await openChannel(page, 'zeppelins')
+    // The code that stores it is loaded after the first view.
+    await expect.poll(() => page.evaluate(() => Object.values(localStorage))).toContain(id)
+    await page.goto(site.baseUrl)
+    await page.getByRole('heading', { level: 1, name: 'zeppelins' }).waitFor()
+    expect(channelIdOf(page)).toBe(id)
+  })
+
   test('the link to a thread shows the initial of the signed-in person among those who replied', async () => {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     const channel = await eve.creates({ name: 'sail loft' })

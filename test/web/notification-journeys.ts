@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import type { Site } from './site.ts'
 import { channels, createChannel, isAccessible, main } from './visitors.ts'
 import { announced, ask, lookAway, patience, visitorsWithWorker } from './worker-visitors.ts'
@@ -239,5 +240,19 @@ export function notificationJourneys(site: Site) {
     await kay.getByRole('button', { name: 'Channel settings' }).click()
     await kay.getByRole('dialog').getByText('juno').waitFor()
     expect(await choice(kay).count()).toBe(0)
+  })
+
+  test('a message without a text is announced by the names of its files', async () => {
+    const { context, page } = await withNotifications('fern')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const fern = await Person.signIn(site.baseUrl, 'fern@example.com')
+    const { conversation } = (await admin.post('/conversations', { targetUserId: fern.id })).body
+    await page.getByRole('link', { name: /^admin/ }).waitFor()
+    await lookAway(context, page)
+    const messages = `/conversations/${conversation.id}/messages`
+    const images = [await admin.uploadsImage(messages, 'harbour.png', png(8, 8, [0, 90, 200]))]
+    const attachments = [await admin.uploads('plan.txt', 'berth 4')]
+    await admin.post(messages, { content: '', images, attachments })
+    await expect.poll(() => announced(page), patience).toEqual(['admin: harbour.png, plan.txt'])
   })
 }

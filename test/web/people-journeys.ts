@@ -48,6 +48,31 @@ export function peopleJourneys(site: Site) {
     await card.waitFor({ state: 'detached' })
   })
 
+  test('a name in the list of members opens the card of the person, also from the menu of the sidebar', async () => {
+    const nell = await signIn('nell')
+    await createChannel(nell, 'gangway')
+    const ned = await Person.signIn(site.baseUrl, 'ned@example.com')
+    await ned.post(`/channels/${channelIdOf(nell)}/join`)
+    const settings = nell.getByRole('dialog', { name: 'Channel settings' })
+    const name = settings.getByRole('button', { name: 'ned', exact: true })
+    const card = nell.getByRole('dialog', { name: 'ned' })
+    await nell.getByRole('button', { name: 'Channel settings' }).click()
+    await name.press('Enter')
+    await card.getByText('ned@example.com').waitFor()
+    await nell.keyboard.press('Escape')
+    await card.waitFor({ state: 'detached' })
+    await hasFocus(name)
+    await nell.keyboard.press('Escape')
+    await settings.waitFor({ state: 'detached' })
+
+    await channels(nell).getByRole('link', { name: 'gangway' }).click({ button: 'right' })
+    await nell.getByRole('menuitem', { name: 'Channel settings' }).click()
+    await name.click()
+    await card.getByRole('button', { name: 'Message ned' }).click()
+    await nell.getByRole('heading', { level: 1, name: 'ned' }).waitFor()
+    await expect.poll(() => nell.getByRole('dialog').count()).toBe(0)
+  })
+
   test('a click on an avatar or on a mention opens the card of the person', async () => {
     const nora = await signIn('norma')
     await createChannel(nora, 'rigging')

@@ -181,6 +181,34 @@ export function searchJourneys(site: Site) {
     expect(await results.count()).toBe(1)
   })
 
+  test('a part of a name that several channels and conversations have offers them, and one that a single one has is enough', async () => {
+    const wick = await Person.signIn(site.baseUrl, 'wick@example.com')
+    const lamps = await wick.creates({ name: 'lamps-harbour' })
+    const tower = await wick.creates({ name: 'the-lamps-tower' })
+    await wick.says('oil for the harbour', lamps)
+    await wick.says('oil for the tower', tower)
+    const lampman = await Person.signIn(site.baseUrl, 'lampsman@example.com')
+    const { conversation } = (await wick.post('/conversations', { targetUserId: lampman.id })).body
+    await wick.post(`/conversations/${conversation.id}/messages`, { content: 'oil for you' })
+    const page = await signIn('wick')
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    const region = page.getByRole('region', { name: 'Search results' })
+    await field.fill('oil in:lamps')
+    await field.press('Enter')
+    await region.getByRole('status').filter({ hasText: 'Several channels or conversations match this name' }).waitFor()
+    expect(await region.getByRole('link').allTextContents()).toEqual(['#lamps-harbour', 'lampsman', '#the-lamps-tower'])
+    await isAccessible(page)
+    await region.getByRole('link', { name: '#the-lamps-tower' }).click()
+    await region.getByRole('article').filter({ hasText: 'oil for the tower' }).waitFor()
+    expect(await region.getByRole('article').count()).toBe(1)
+    expect(await field.inputValue()).toBe('oil in:the-lamps-tower')
+
+    await field.fill('oil in:lampsm')
+    await field.press('Enter')
+    await region.getByRole('article').filter({ hasText: 'oil for you' }).waitFor()
+    expect(await region.getByRole('article').count()).toBe(1)
+  })
+
   test('the filter from: finds people who are deactivated or removed, by the whole name and by a part of it', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const loft = await admin.creates({ name: 'loft' })

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { renderStatusEmoji } from '../messages/status-emoji.tsx'
@@ -32,7 +33,7 @@ interface MemberListProps {
 
 const pageSize = 50
 
-/** A list of members, page by page. */
+/** A list of members, page by page. Their names open their cards. */
 export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, questionOf, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
@@ -73,9 +74,14 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
         {members.value.map(({ id, userName }) => (
           <li key={id} class="member-row">
             <Avatar workspace={workspace} name={userName} id={id} size="small" />
-            <span class="name" dir="auto">
+            <button
+              type="button"
+              class="name name-button"
+              dir="auto"
+              onClick={() => (shownPerson.value = { id, userName })}
+            >
               {userName}
-            </span>
+            </button>
             {renderStatusEmoji(workspace, id)}
             {onRemove && id !== keptId && (
               <RequestButton

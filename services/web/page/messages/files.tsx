@@ -7,6 +7,7 @@ import { sizeOf } from '../texts/formats.ts'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import { imageName } from './image-name.ts'
 import type { Picture } from './image-viewer.tsx'
 import { fetchImage, useImage } from './images.ts'
 
@@ -49,7 +50,7 @@ function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message
   return [
     ...images.map((filename) => ({
       filename,
-      name: shownName(filename),
+      name: imageName(filename),
       size: imageSizes[filename],
       isRisky: isRisky(filename, imageSizes[filename]),
       load: (signal: AbortSignal) => fetchImage(workspace, { channelId, filename }, signal),
@@ -64,9 +65,6 @@ function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message
     })),
   ]
 }
-
-/** The name of the image without the id in front of it. */
-const shownName = (filename: string) => filename.replace(/^[0-9a-f-]{36}-/, '')
 
 // SVG files are never shown, because they may contain scripts.
 const isShownAsImage = ({ contentType }: Attachment) => /^image\/(png|jpeg|gif|webp|avif)$/.test(contentType)

@@ -13,6 +13,10 @@ export interface ListPositionProps {
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
   loadNewer?: () => Promise<unknown>
+  /** Whether the person has seen the unread line, so that no button leads there. */
+  isLineSeen?: boolean
+  /** Called when the unread line is in the viewport. */
+  onLineSeen?: () => void
   /** Called when the newest message becomes visible or hidden. */
   onAtEnd?: (isAtEnd: boolean) => void
   /** Forgets the oldest messages. Called when the list has more messages than `most` and the person is at its end. */
@@ -48,12 +52,13 @@ export function useListPosition(
   function onMoved({ isRetry = false } = {}) {
     const { current: list } = scroll.handle
     if (!list || rows.length === 0) return
-    const { height, above, below, scrolledPx, firstIndex } = list.position()
+    const { height, above, below, scrolledPx, firstIndex, lastIndex } = list.position()
     if (height === 0) return
     const isAtEnd = below < nearEndPx
     scroll.staysAtEnd.current = isAtEnd
     isNewestHidden.value = !isAtEnd
-    isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
+    isLineAbove.value = !props.isLineSeen && (isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex))
+    if (lineIndex >= firstIndex && lineIndex <= lastIndex) props.onLineSeen?.()
     props.onAtEnd?.(isAtEnd && !hasNewer)
     const isInUse = indexesInUse().some((index) => index >= 0 && index < rows.length - maxAtEnd / 2)
     if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.trim?.(maxAtEnd)
@@ -65,7 +70,7 @@ export function useListPosition(
   return {
     pages,
     isNewestHidden,
-    /** Whether the unread line is above the viewport. */
+    /** Whether the unread line is above the viewport, and the person has not seen it. */
     isLineAbove,
     /** Call it after scrolling, and after the rows or the viewport were resized. */
     onMoved: () => onMoved(),

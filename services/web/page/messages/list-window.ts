@@ -216,7 +216,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
     /**
      * In pixels: the height of the viewport, the heights of the list above and below it, and the distance that was scrolled in the last
-     * moment. `firstIndex` is the index of the first visible row.
+     * moment. `firstIndex` and `lastIndex` are the indexes of the first and the last visible row.
      */
     position() {
       const top = currentTop()
@@ -226,6 +226,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         below: anchor.endTop() - top,
         scrolledPx: speed.scrolledPx(),
         firstIndex: layout.indexAt(top),
+        lastIndex: layout.indexAt(top + height),
       }
     },
 

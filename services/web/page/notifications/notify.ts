@@ -4,6 +4,7 @@ import { messageAddress } from '../app/address.ts'
 import { nameOfPlace } from '../app/places.ts'
 import { preferences } from '../app/preferences.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { imageName } from '../messages/image-name.ts'
 import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
@@ -34,16 +35,17 @@ export function notifyOfMessages(workspace: Workspace): () => void {
 /** Shows a notification of a message, if the person wants notifications. With `isGrouped` the messages of a channel share one. */
 export function notify(workspace: Workspace, message: Message, { isGrouped = false } = {}): void {
   if (!mayNotify()) return
-  const { id, author, channelId, threadId, content } = message
+  const { id, author, channelId, threadId } = message
+  const text = textOf(message)
   const place = workspace.place(channelId)
   const name = author.userName
   const channel = place?.kind === 'channel' ? `#${nameOfPlace(place)}` : undefined
   const title = channel ? t('{name} in {channel}', { name, channel }) : name
-  const body = beginningOf(content, maxCharacters)
+  const body = beginningOf(text, maxCharacters)
   const address = messageAddress(channelId, id, threadId)
   const announcement: MessageNotification = { id, title, body, address }
   if (isGrouped && channel) {
-    const line = [name, beginningOf(content.replace(/\s+/g, ' '), maxLineCharacters)].filter(Boolean).join(': ')
+    const line = [name, beginningOf(text.replace(/\s+/g, ' '), maxLineCharacters)].filter(Boolean).join(': ')
     announcement.group = { id: channelId, title: channel, line }
   }
   // The worker checks whether one of the tabs has the focus.
@@ -54,6 +56,10 @@ function beginningOf(text: string, length: number): string {
   const [...characters] = text
   return characters.length > length ? `${characters.slice(0, length).join('')}…` : text
 }
+
+/** The text of a message, or the names of its files. */
+const textOf = ({ content, images, attachments }: Message): string =>
+  content || [...images.map(imageName), ...attachments.map(({ originalName }) => originalName)].join(', ')
 
 /**
  * The message of an event, if the person is notified of it wherever it is: a direct message, or a message or reply that mentions them. In a

@@ -11,6 +11,8 @@ import { IconButton } from '../ui/icons.tsx'
 import { attempt, textOf } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { ChooseAuthor } from './choose-author.tsx'
+import { ChoosePlace } from './choose-place.tsx'
+import { SeveralPlaces } from './find-place.ts'
 import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
@@ -71,7 +73,9 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   useHighlights(page, textOfWords(parseQuery(query).words))
 
   const isUnknown = hasUnknownOperator(query)
-  const several = failure.value instanceof SeveralPeople ? failure.value : undefined
+  const people = failure.value instanceof SeveralPeople ? failure.value : undefined
+  const places = failure.value instanceof SeveralPlaces ? failure.value : undefined
+  const several = people ?? places
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (
     <div class="page" ref={page}>
@@ -102,7 +106,8 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
             </span>
           )}
         </div>
-        {several && <ChooseAuthor workspace={workspace} query={query} people={several.people} />}
+        {people && <ChooseAuthor workspace={workspace} query={query} people={people.people} />}
+        {places && <ChoosePlace query={query} places={places.places} />}
         {found.value?.map((message) => (
           <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={replace} />
         ))}

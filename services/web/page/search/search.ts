@@ -1,9 +1,10 @@
 import { type Client, isConversationId, RequestFailed, requestForPlace } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { findPerson, type NamedPerson } from '../app/find-person.ts'
-import { findNamed, foldName } from '../app/names.ts'
+import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { findPlace, type NamedPlace } from './find-place.ts'
 import { parseQuery, periodOf, type SearchQuery, textOfWords } from './search-query.ts'
 
 export const pageSize = 30
@@ -19,7 +20,7 @@ interface PageOptions {
 export async function search(workspace: Workspace, text: string, page: PageOptions): Promise<Message[]> {
   const { words, filters } = parseQuery(text)
   const author = await findAuthor(workspace, filters)
-  const place = await findPlace(workspace, filters)
+  const place = filters.in === undefined ? undefined : await findPlace(workspace, filters.in)
   const period = periodOf(filters)
   // The server needs a text. It also searches the names of authors, so the name of a person finds all their messages.
   const q = textOfWords(words) || author?.userName
@@ -62,27 +63,10 @@ async function findAuthors(client: Client, name: string): Promise<NamedPerson[]>
   return named.map(({ id, userName }) => ({ id, userName, email: '', displayName: null }))
 }
 
-type Place = NonNullable<Awaited<ReturnType<typeof findPlace>>>
-
-/** The channel with this name, or the conversation with the person of this name. */
-async function findPlace(workspace: Workspace, { in: name }: SearchQuery['filters']) {
-  if (name === undefined) return undefined
-  const query = { q: name, members: 'false', limit: 50 } as const
-  const { channels } = await workspace.client.request('GET /channels', { query })
-  const places = [
-    ...workspace.channels.peek(),
-    ...channels,
-    ...workspace.conversations().map(({ id, otherUser, lastSeq }) => ({ id, name: otherUser.userName, lastSeq })),
-  ]
-  const found = findNamed(places, name, (place) => place.name)
-  if (!found) throw new RequestFailed(400, t('No channel or conversation is called {name}', { name }))
-  return found
-}
-
 /** One page of the messages of a channel or conversation, without replies, newest first. */
 async function listMessages(
   { client }: Workspace,
-  { id, lastSeq }: Place,
+  { id, lastSeq }: NamedPlace,
   { from = 0, to }: ReturnType<typeof periodOf>,
   { before, signal }: PageOptions,
 ): Promise<Message[]> {

@@ -12,6 +12,7 @@ import { showCutTexts } from './cut-texts.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
 import { openPlaceMenus } from './place-menu.tsx'
+import { rememberPlace } from './remember-place.ts'
 import { retryEmojiAfterOutage } from './retry-emoji.ts'
 import { showPresence } from './show-presence.ts'
 import { typeAnywhere } from './type-anywhere.ts'
@@ -29,6 +30,7 @@ export function startBackground(workspace: Workspace): () => void {
     showPresence,
     sendPreferences,
     repeatReads,
+    rememberPlace,
     retryEmojiAfterOutage,
     typeAnywhere,
     continueLists,

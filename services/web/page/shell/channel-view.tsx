@@ -98,8 +98,8 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
           if (isByKey) box.current!.focus()
         }}
-        readSeq={line.seq}
-        openFirstUnread={() => part.openUnread(line.seq! + 1)}
+        {...line}
+        openFirstUnread={() => part.openUnread(line.readSeq! + 1)}
         target={part.target}
         editingId={editing.id}
         isResumed={editing.isResumed}

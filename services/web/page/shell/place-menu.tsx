@@ -1,7 +1,7 @@
-import { type Signal, signal, useSignal } from '@preact/signals'
+import { type Signal, signal, useSignal, useSignalEffect } from '@preact/signals'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { channelAddress } from '../app/address.ts'
+import { address, channelAddress } from '../app/address.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { isUnread, markAsRead } from '../app/mark-as-read.ts'
 import { openAnotherAfter } from '../app/open-another.ts'
@@ -54,13 +54,18 @@ export function openPlaceMenus(workspace: Workspace): () => void {
 
 function OpenedMenu({ workspace, opened }: { workspace: Workspace; opened: Signal<Opened | null> }) {
   const dialog = useSignal<'settings' | 'notifications' | 'leave' | null>(null)
+  const close = () => {
+    dialog.value = null
+  }
+  // The card of a member may lead to another page.
+  useSignalEffect(() => {
+    void address.value
+    close()
+  })
   const { value: row } = opened
   const place = row && workspace.place(row.id)
   if (!place) return null
   const { id } = row
-  const close = () => {
-    dialog.value = null
-  }
   async function leave() {
     const send = () => workspace.client.request('POST /channels/:channelId/leave', { params: { channelId: id } })
     await openAnotherAfter(workspace, id, { send, onEnded: close })

@@ -4,6 +4,7 @@ import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
 import { accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { isNarrow, isThreadAlone } from '../app/attention.ts'
+import { placeAtStart } from '../app/last-place.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { Page } from '../app/page.tsx'
 import { createPart } from '../app/part.ts'
@@ -39,12 +40,12 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
 
   useSignalEffect(() => {
     const { view } = address.value
-    // The first channel opens automatically. That must not close the navigation, which the person may have opened meanwhile.
+    // A channel opens automatically. That must not close the navigation, which the person may have opened meanwhile.
     if (wasHome.current) wasHome.current = view === 'home'
     else isNavigationOpen.value = false
     if (view === 'home' && workspace.isReady.value) {
-      const [first] = workspace.placeIds()
-      if (first) navigate(channelAddress(first), { replace: true, isAutomatic: true })
+      const id = placeAtStart(workspace)
+      if (id) navigate(channelAddress(id), { replace: true, isAutomatic: true })
     }
     // The element that had the focus was removed, so the heading gets the focus. In a channel the text box gets it.
     if (view !== 'channel' && view !== 'home') requestAnimationFrame(focusHeading)

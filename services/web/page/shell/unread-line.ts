@@ -25,6 +25,8 @@ export function useUnreadLine(
   { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
 ) {
   const seq = useSignal<number | undefined>(undefined)
+  /** The position at which the person has seen the line. */
+  const lineSeenAt = useSignal<number | undefined>(undefined)
   const isFirstRender = useRef(true)
   if (isFirstRender.current) {
     const marked = workspace.marks.take(id, { readSeq })
@@ -37,5 +39,13 @@ export function useUnreadLine(
     } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
     // The numbers are no dependencies, because the line stays where it is while further messages come.
   }, [isAway, isAtEnd, unreadCount === 0])
-  return { seq: seq.value, mark: (next: number) => (seq.value = next) }
+  return {
+    readSeq: seq.value,
+    /** Whether the person has seen the line. A line that they have set counts as unseen, because they want to come back to it. */
+    isLineSeen: !isMarked && lineSeenAt.value === seq.value,
+    onLineSeen() {
+      if (!isAway) lineSeenAt.value = seq.value
+    },
+    mark: (next: number) => (seq.value = next),
+  }
 }

@@ -55,6 +55,9 @@ export function Field({ label, hint, type = 'text', onInput, ...input }: FieldPr
       <input
         id={id}
         class="input"
+        // A text has its own direction, so that it begins at its beginning. The styles of an empty field need a placeholder.
+        dir="auto"
+        placeholder=" "
         {...input}
         onInput={onInput && ((event) => onInput(event.currentTarget.value))}
         ref={input.autoFocus ? focusNew : null}
