@@ -70,10 +70,14 @@ export function ConfirmRequest({ question, confirmLabel, onConfirm, ...props }: 
   )
 }
 
-/** The buttons before and after the row of the button that has the focus. The next one comes first. */
+/**
+ * The buttons before and after the row of the button that has the focus. The next one comes first. The names of people are left out, so that
+ * a person with a keyboard continues with the same button of the next row.
+ */
 function findButtonsNearby(): HTMLElement[] {
   const row = document.activeElement?.closest('tr, li')
-  const buttons = [...(row?.closest('dialog, main')?.querySelectorAll('button') ?? [])]
+  const view = row?.closest('dialog, main')
+  const buttons = [...(view?.querySelectorAll<HTMLElement>('button:not(.name-button)') ?? [])]
   const first = buttons.findIndex((button) => row!.contains(button))
   const last = buttons.findLastIndex((button) => row!.contains(button))
   return [buttons[last + 1], buttons[first - 1]].filter((button) => button !== undefined)
