@@ -136,7 +136,10 @@ const project = (
 })
 const ofOtherProjects = [...exclude, ...alone, ...further]
 
-/** A run may take 23 minutes (`.ci/run`), and a file five. So a file that would begin after these minutes is skipped. */
+/**
+ * A file that would begin after these minutes is skipped, so that the last one ends before the run is stopped after 23
+ * minutes (`.ci/run`). A file of the further tests may take five minutes, the others take less.
+ */
 const beginningWithin = (minutes: number) => ({
   runner: 'test/src/timed-tests.ts',
   provide: { lastBeginning: minutes * 60_000 },

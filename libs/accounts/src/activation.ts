@@ -13,6 +13,7 @@ import {
 import { endChosenPresence } from '@parley/presence'
 import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
 import { markSessionsEnded } from './session-endings.ts'
+import { isGuestOver } from './sessions.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The actor in the audit log when the server itself makes a change. */
@@ -40,7 +41,7 @@ export async function deactivateUser(trx: Transaction, userId: string, actor: Ac
 export async function activateUser(trx: Transaction, userId: string, { actorId, ip, now }: Actor): Promise<UserRow> {
   const user = (await lockAdminsAnd(trx, userId)).get(userId)
   if (!user) throw notFound('user')
-  const isOver = user.guestExpiresAt !== null && user.guestExpiresAt <= now
+  const isOver = isGuestOver(user, now)
   if (user.deactivatedAt === null && !isOver) return user
 
   const active = await trx

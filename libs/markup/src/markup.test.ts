@@ -280,3 +280,12 @@ describe('any text', () => {
     )
   })
 })
+
+/** Each would take minutes if the time grew with the square of the length. The time limit of a test ends it then. */
+test.each(['[', '[a]', '[[a]', '[a[b]', '[a](', '[[a]](', '[[a]](http://x'])(
+  '%j many times takes linear time',
+  (part) => {
+    const text = part.repeat(500_000 / part.length)
+    expect(parseMarkup(`[${text}`)).toHaveLength(1)
+  },
+)

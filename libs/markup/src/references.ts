@@ -37,7 +37,9 @@ export function linkAt(text: string, at: number): NamedLink | null {
   }
 }
 
-const linkText = /\[((?:[^[\]\n]|\[[^[\]\n]*\](?!\())+)\]\(/y
+/** The text of a link, as a regular expression. */
+export const linkTextForm = /(?:[^[\]\n]|\[[^[\]\n]*\](?!\())+/.source
+const linkText = new RegExp(`\\[(${linkTextForm})\\]\\(`, 'y')
 const scheme = /^(?:https?:\/\/|mailto:)/i
 
 /** The index of the parenthesis that ends the address. The address itself may have pairs of parentheses. */

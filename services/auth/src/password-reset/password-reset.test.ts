@@ -58,6 +58,25 @@ describe('a reset', () => {
     expect(await auditOf(id)).toMatchObject([{ actorId: id, targetType: 'user' }])
   })
 
+  test('by somebody who was deactivated meanwhile leaves nothing but the attempt in the audit log', async () => {
+    const { id } = await server.invite('late@example.com', first)
+    const token = await askedToken('late@example.com')
+    const users = server.deps.db.updateTable('users').where('id', '=', id)
+    await users.set({ deactivatedAt: 1 }).execute()
+    const audited = server.deps.db.selectFrom('auditLog').select(['action', 'metadata']).where('targetId', '=', id)
+    const before = await audited.execute()
+    expect(await setUp('late@example.com', token)).toMatchObject({
+      status: 403,
+      body: { code: 'account_deactivated' },
+    })
+    const attempt = { action: 'login.failure', metadata: { method: 'reset', reason: 'account_deactivated' } }
+    expect(await audited.orderBy('id').execute()).toEqual([...before, attempt])
+
+    await users.set({ deactivatedAt: null }).execute()
+    expect(await login('late@example.com', first)).toMatchObject({ status: 200 })
+    expect(await setUp('late@example.com', token)).toMatchObject({ status: 200 })
+  })
+
   test('accepts its token as a Bearer token too', async () => {
     await server.invite('bearer@example.com', first)
     const token = await askedToken('bearer@example.com')

@@ -36,9 +36,15 @@ describe.each(Object.entries(oddTexts))('%s', (_, text) => {
     const { id } = await creates()
     const group = (await scim('POST', '/Groups', newGroup(`Group ${randomUUID()}`))).body
     const requests = [
-      ...['userName', 'displayName', 'title', 'externalId', 'name.formatted', 'emails[type eq "work"].value'].map(
-        (path) => scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value: text })),
-      ),
+      ...[
+        'userName',
+        'displayName',
+        'title',
+        'preferredLanguage',
+        'externalId',
+        'name.formatted',
+        'emails[type eq "work"].value',
+      ].map((path) => scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value: text }))),
       scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path: text, value: 'x' })),
       scim('PATCH', `/Users/${id}`, patch({ op: text, path: 'title', value: 'x' })),
       scim('PUT', `/Users/${id}`, newUser(text)),

@@ -54,6 +54,8 @@ async function isAnswered(workspace: Workspace, id: string, change: Change): Pro
   try {
     const input = { body: change, signal: ended, repeats: 0 }
     const saved = await requestForPlace(client, 'PUT /channels/:channelId/preferences', id, input)
+    // In the middle of an upgrade an older server ignores what it does not know. It is sent again until a newer one has stored it.
+    if (Object.keys(change).some((field) => !(field in saved))) return false
     await events.until(saved)
   } catch (error) {
     if (ended.aborted) return false

@@ -62,6 +62,7 @@ test.each<[Format, string, string]>([
   ['link', 'see ⟦here⟧', 'see [here](⟦https://⟧)'],
   ['link', 'see [here](⟦https://⟧)', 'see ⟦here⟧'],
   ['link', '⟦[here](https://example.com)⟧', '⟦here⟧'],
+  ['link', '[[1] here](⟦https://example.com⟧)', '⟦[1] here⟧'],
 ])('%s of %j', (format, before, after) => {
   expect(apply(format, before)).toBe(after)
 })

@@ -1,4 +1,4 @@
-import { parseMarkup } from '@parley/markup'
+import { linkTextForm, parseMarkup } from '@parley/markup'
 
 export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'quote' | 'list' | 'link'
 type Inline = Extract<Format, 'bold' | 'italic' | 'strike' | 'code'>
@@ -7,7 +7,7 @@ const signs: Record<Inline, string> = { bold: '**', italic: '_', strike: '~', co
 const prefixes = { quote: { text: '> ', pattern: /^> ?/ }, list: { text: '- ', pattern: /^- / } }
 const fence = '```'
 const codeBlock = /^```[\w+#.-]*\n([\s\S]*?)\n``` *$/gm
-const link = /\[([^[\]\n]*)\]\([^\s)]*\)/g
+const link = new RegExp(`\\[(${linkTextForm})?\\]\\([^\\s)]*\\)`, 'g')
 /** The text of each line, without the spaces at its ends, inside of which signs have no effect. */
 const lineTexts = /\S(?:.*\S)?/g
 
@@ -45,10 +45,10 @@ function linesAround(value: string, start: number, end: number): [start: number,
 }
 
 function editLink(value: string, start: number, end: number): TextEdit {
-  for (const { 0: whole, 1: label, index } of value.matchAll(link)) {
+  for (const { 0: whole, 1: label = '', index } of value.matchAll(link)) {
     const after = index + whole.length
     if (start < end ? index <= start && end <= after : index < start && end < after)
-      return replacement(index, after, label!)
+      return replacement(index, after, label)
   }
   const label = value.slice(start, end)
   const text = `[${label}](https://)`

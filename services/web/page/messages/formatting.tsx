@@ -1,3 +1,4 @@
+import { linkTextForm } from '@parley/markup'
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { t } from '../texts/texts.ts'
@@ -6,6 +7,7 @@ import { modifierKey } from '../ui/keys.ts'
 import { editFor, type Format } from './format-text.ts'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 
+const linkText = new RegExp(`^${linkTextForm}$(?<=\\S)`)
 const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code', 'Shift+x': 'strike' }
 
 function keyOf(format: Format): string | undefined {
@@ -29,7 +31,7 @@ export function pasteLink(event: ClipboardEvent, box: HTMLTextAreaElement): bool
   const label = value.slice(selectionStart, selectionEnd)
   const pasted = event.clipboardData!.getData('text/plain').trim()
   // An address is replaced by the pasted one.
-  if (!/^https?:\/\/[^\s()]+$/.test(pasted) || !/^[^[\]\n]*\S$/.test(label) || /^https?:/.test(label)) return false
+  if (!/^https?:\/\/[^\s()]+$/.test(pasted) || !linkText.test(label) || /^https?:/.test(label)) return false
   event.preventDefault()
   replaceText(box, selectionStart, selectionEnd, `[${label}](${pasted})`)
   return true

@@ -80,13 +80,13 @@ if (a &lt; 2) stop()
   ['a table', '<table><tr><th>a</th><td><b>b</b></td></tr><tr><td>1</td><td>2</td></tr></table>', 'a\t**b**\n1\t2'],
   [
     'links',
-    '<a href="https://example.org/">site</a> <a href="mailto:a@example.org">a</a>',
-    '[site](https://example.org/) [a](mailto:a@example.org)',
+    '<a href="https://example.org/">site</a> <a href="mailto:a@example.org">a</a> <a href="https://example.org/2">[FIRING:1] disk</a>',
+    '[site](https://example.org/) [a](mailto:a@example.org) [[FIRING:1] disk](https://example.org/2)',
   ],
   [
     'other links',
-    '<b>a</b> <a href="javascript:alert(1)">b</a> <a href="https://example.org/#1">[1]</a> <a href="https://x.org/">https://x.org/</a>',
-    '**a** b [1] https://x.org/',
+    '<b>a</b> <a href="javascript:alert(1)">b</a> <a href="https://example.org/#1">[1]</a> <a href="https://example.org/">a]</a> <a href="https://x.org/">https://x.org/</a>',
+    '**a** b [1] a] https://x.org/',
   ],
   [
     'emoji of Slack and of other programs, which are pictures',

@@ -1,4 +1,4 @@
-import { isWordCharacter } from '@parley/markup'
+import { isWordCharacter, linkTextForm } from '@parley/markup'
 
 export interface Format {
   bold?: boolean
@@ -16,6 +16,7 @@ export interface Run extends Format {
 /** From the outermost to the innermost. */
 const formats = ['url', 'bold', 'italic', 'strike', 'code'] as const
 const signs = { bold: '**', italic: '_', strike: '~' }
+const linkText = new RegExp(`^${linkTextForm}$`)
 
 /** A line in the markup of messages, and whether it has a format. */
 export function markupOfRuns(runs: readonly Run[]): { text: string; hasFormat: boolean } {
@@ -74,9 +75,9 @@ function markedBy(
   return signs[format] + core + signs[format]
 }
 
-/** The text of a link has no brackets and no name. */
+/** There is no link for a name, the number of a footnote, and a text that cannot be that of a link. */
 function linkOf(label: string, url: string): string {
-  if (label === url || /[[\]]|^[@#]\S+$/.test(label)) return label
+  if (label === url || /^(?:[@#]\S+|\[\d+\])$/.test(label) || !linkText.test(label)) return label
   return `[${label}](${url})`
 }
 
