@@ -1,3 +1,4 @@
+import { linkTextForm } from '@parley/markup'
 import { safeUrl } from './untrusted.ts'
 
 /** Looks up the names for the ids in a text. */
@@ -142,9 +143,9 @@ const codeBlock = /(?<![^\r\n])```[\s\S]*?(?:```[^\S\r\n]*(?![^\r\n])|$)/.source
  * different runs end soon.
  */
 const codeSpan = /(?<!`)(`{1,8})(?!`)(?:(?!\n\s*\n|\n```)[\s\S])+?(?<!`)\1(?!`)/.source
-/** `[text](address)`. The text may have pairs of brackets, and the address pairs of parentheses. */
-const namedLink =
-  /\[((?:[^[\]\n]|\[[^[\]\n]*\](?!\())+)\]\(((?:https?:\/\/|mailto:)(?:[^\s<>"()[\]]|\([^\s<>"()[\]]*\))+)\)/.source
+/** The second part of `[text](address)`. The address may have pairs of parentheses. */
+const linkAddress = /\(((?:https?:\/\/|mailto:)(?:[^\s<>"()[\]]|\([^\s<>"()[\]]*\))+)\)/.source
+const namedLink = `\\[(${linkTextForm})\\]${linkAddress}`
 /** An address, without the punctuation at its end. */
 const address = /(?:https?:\/\/|mailto:)[^\s<>"[\]]*[^\s<>"[\].,;:!?'*_~`]/.source
 const codeOrLink = new RegExp(`${codeBlock}|${codeSpan}|${namedLink}|${address}`, 'gi')

@@ -31,15 +31,16 @@ export const passFocus = (element: Element | null) => () => {
   const article = element!.closest('article')
   const view = element!.closest('dialog, main')
   const controls = [...(view?.querySelectorAll<HTMLElement>('a, button, input, [tabindex]') ?? [])]
-  const index = controls.findIndex((control) => element!.contains(control))
-  // Controls of the same row may be removed too.
-  const before = controls.slice(0, Math.max(index, 0)).reverse()
+  const controlBefore = (part: Element) => controls[controls.findIndex((control) => part.contains(control)) - 1]
+  const before = controlBefore(element!)
+  // Its row may be removed too.
+  const beforeRow = controlBefore(element!.closest('li') ?? element!)
   // The element is removed a moment after this call.
   queueMicrotask(() => {
     // What replaces a whole view takes the focus itself.
     if (document.activeElement !== document.body || view?.isConnected === false) return
     const box = findTextBox()
-    const next = [article, ...before, box].find((each) => each?.isConnected)
+    const next = [article, before, beforeRow, box].find((each) => each?.isConnected)
     if (next) next.focus({ preventScroll: true })
     else focusHeading()
   })
