@@ -1,5 +1,6 @@
 export { textOfBlocks } from './block-text.ts'
 export {
+  type ConvertText,
   type MrkdwnNames,
   markdownToMarkup,
   mentionedIds,
@@ -9,7 +10,8 @@ export {
   toMrkdwn,
 } from './mrkdwn.ts'
 export { isPretext, readAttachments } from './read-attachments.ts'
-export { InvalidBlocks, readBlocks } from './read-blocks.ts'
+export { InvalidBlocks, longestMarkdown, longestSection, readBlocks } from './read-blocks.ts'
 export { slackSignature } from './signatures.ts'
+export { splitMarkup } from './split-markup.ts'
 export { parseMoment, parseTs, slackTs } from './timestamps.ts'
 export { safeText, safeUrl } from './untrusted.ts'

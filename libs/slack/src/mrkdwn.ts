@@ -9,8 +9,8 @@ export interface MrkdwnNames {
   channel(id: string): string | undefined
 }
 
-/** Converts a text of type `mrkdwn`. */
-export type ReadMrkdwn = (text: string) => string
+/** Converts a text of a program to Parley's markup. Without a format it is mrkdwn. */
+export type ConvertText = (text: string, format?: 'mrkdwn' | 'markdown') => string
 
 const nobody: MrkdwnNames = { user: () => undefined, channel: () => undefined }
 

@@ -1,5 +1,5 @@
 import { type AttachmentBlock, type BlockText, blockLimits, type MessageBlock, type PlainBlock } from '@parley/contract'
-import type { ReadMrkdwn } from './mrkdwn.ts'
+import type { ConvertText } from './mrkdwn.ts'
 import { markupLink } from './mrkdwn.ts'
 import { InvalidBlocks, readImage, readPlainBlocks, readText } from './read-blocks.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
@@ -16,51 +16,50 @@ export const isPretext = (block: MessageBlock): boolean => block.type === 'secti
  * Reads Slack's older attachments and converts them to blocks. The `pretext` is above them, outside the coloured bar.
  * @throws InvalidBlocks when they are not a list, or there are too many.
  */
-export function readAttachments(input: unknown, readMrkdwn: ReadMrkdwn): (PlainBlock | AttachmentBlock)[] {
+export function readAttachments(input: unknown, convert: ConvertText): (PlainBlock | AttachmentBlock)[] {
   const items = listOf(input)
   if (!items) throw new InvalidBlocks('attachments must be a list of attachments')
   if (items.length > blockLimits.attachments)
     throw new InvalidBlocks(`There may be at most ${blockLimits.attachments} attachments`)
   return items.flatMap((item) => {
     if (!isObject(item)) return []
-    const pretext = readText(item.pretext, 3_000, readMrkdwn)
+    const pretext = readText(item.pretext, 3_000, convert)
     const before = pretext ? [{ type: 'section' as const, block_id: pretextId, text: pretext }] : []
-    const blocks = [...partsOf(item, readMrkdwn), ...readPlainBlocks(item.blocks ?? [], readMrkdwn)]
-    if (blocks.length === 0 && before.length === 0)
-      blocks.push(...sectionOf(readText(item.fallback, 3_000, readMrkdwn)))
+    const blocks = [...partsOf(item, convert), ...readPlainBlocks(item.blocks ?? [], convert)]
+    if (blocks.length === 0 && before.length === 0) blocks.push(...sectionOf(readText(item.fallback, 3_000, convert)))
     return blocks.length === 0 ? before : [...before, { type: 'attachment' as const, color: colorOf(item), blocks }]
   })
 }
 
-function partsOf(item: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
-  const title = linked(item.title, item.title_link, readMrkdwn)
-  const fields = (listOf(item.fields) ?? []).slice(0, 50).flatMap((field) => readField(field, readMrkdwn))
-  const thumb = readImage({ image_url: item.thumb_url, alt_text: '' }, readMrkdwn)?.[0]
-  const text = readText(item.text, 7_000, readMrkdwn)
+function partsOf(item: Json, convert: ConvertText): PlainBlock[] {
+  const title = linked(item.title, item.title_link, convert)
+  const fields = (listOf(item.fields) ?? []).slice(0, 50).flatMap((field) => readField(field, convert))
+  const thumb = readImage({ image_url: item.thumb_url, alt_text: '' }, convert)?.[0]
+  const text = readText(item.text, 7_000, convert)
   const buttons = (listOf(item.actions) ?? []).flatMap((action) =>
     isObject(action) ? [{ ...action, action_id: action.name, text: { type: 'plain_text', text: action.text } }] : [],
   )
   return [
-    ...contextOf([linked(item.author_name, item.author_link, readMrkdwn)]),
+    ...contextOf([linked(item.author_name, item.author_link, convert)]),
     ...sectionOf(title && { type: 'mrkdwn' as const, text: `*${title.text}*` }),
     ...(text || thumb ? [{ type: 'section' as const, ...(text && { text }), ...(thumb && { accessory: thumb }) }] : []),
     ...chunksOf(fields, 10).map((chunk) => ({ type: 'section' as const, fields: chunk })),
-    ...(readImage({ image_url: item.image_url, alt_text: item.fallback ?? '' }, readMrkdwn) ?? []),
-    ...readPlainBlocks(buttons.length > 0 ? [{ type: 'actions', elements: buttons }] : [], readMrkdwn),
-    ...contextOf([readText(item.footer, 300, readMrkdwn), timeOf(item.ts)]),
+    ...(readImage({ image_url: item.image_url, alt_text: item.fallback ?? '' }, convert) ?? []),
+    ...readPlainBlocks(buttons.length > 0 ? [{ type: 'actions', elements: buttons }] : [], convert),
+    ...contextOf([readText(item.footer, 300, convert), timeOf(item.ts)]),
   ]
 }
 
-function readField(field: unknown, readMrkdwn: ReadMrkdwn): BlockText[] {
+function readField(field: unknown, convert: ConvertText): BlockText[] {
   if (!isObject(field)) return []
   const title = safeText(field.title, 200).trim()
-  const value = readText(field.value, 2_000, readMrkdwn)?.text ?? ''
+  const value = readText(field.value, 2_000, convert)?.text ?? ''
   const text = title === '' ? value : `*${title}*\n${value}`
   return text.trim() === '' ? [] : [{ type: 'mrkdwn', text }]
 }
 
-function linked(text: unknown, link: unknown, readMrkdwn: ReadMrkdwn): BlockText | undefined {
-  const found = readText(text, 500, readMrkdwn)
+function linked(text: unknown, link: unknown, convert: ConvertText): BlockText | undefined {
+  const found = readText(text, 500, convert)
   const url = safeUrl(link)
   return found && url !== undefined ? { type: 'mrkdwn', text: markupLink(found.text, url) } : found
 }

@@ -8,8 +8,9 @@ import {
   type PlainBlock,
   type RichText,
 } from '@parley/contract'
-import type { ReadMrkdwn } from './mrkdwn.ts'
+import { type ConvertText, markdownToMarkup } from './mrkdwn.ts'
 import { readRichText } from './rich-text.ts'
+import { splitMarkup } from './split-markup.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 /** The blocks cannot be read. The sentence is for the author of the program. */
@@ -17,14 +18,15 @@ export class InvalidBlocks extends Error {
   override readonly name = 'InvalidBlocks'
 }
 
-const asItIs: ReadMrkdwn = (text) => text
+/** The texts of type `mrkdwn` are in Parley's markup already. */
+const keepMarkup: ConvertText = (text, format) => (format === 'markdown' ? markdownToMarkup(text) : text)
 
 /**
  * Reads the blocks of a program, and keeps only the parts that may be stored. Unknown fields are dropped, long texts
  * are cut, and unknown blocks are reduced to their texts. @throws InvalidBlocks when they are not a list, or there are
  * too many.
  */
-export function readBlocks(input: unknown, readMrkdwn: ReadMrkdwn = asItIs): MessageBlock[] {
+export function readBlocks(input: unknown, convert: ConvertText = keepMarkup): MessageBlock[] {
   const items = listOf(input)
   if (!items) throw new InvalidBlocks('blocks must be a list of blocks')
   const attachments = items.filter((item) => isObject(item) && item.type === 'attachment')
@@ -34,8 +36,8 @@ export function readBlocks(input: unknown, readMrkdwn: ReadMrkdwn = asItIs): Mes
     throw new InvalidBlocks(`There may be at most ${blockLimits.blocks} blocks`)
   const blocks = items.flatMap((item): MessageBlock[] => {
     if (!isObject(item)) return []
-    if (item.type !== 'attachment') return readBlock(item, readMrkdwn)
-    const inner = readPlainBlocks(item.blocks, readMrkdwn)
+    if (item.type !== 'attachment') return readBlock(item, convert)
+    const inner = readPlainBlocks(item.blocks, convert)
     return inner.length === 0 ? [] : [{ type: 'attachment', color: readColor(item.color), blocks: inner }]
   })
   requireBounded(blocks)
@@ -49,15 +51,20 @@ function requireBounded(blocks: readonly MessageBlock[]): void {
 }
 
 /** Reads the blocks inside an attachment. @throws InvalidBlocks when there are too many. */
-export function readPlainBlocks(input: unknown, readMrkdwn: ReadMrkdwn): PlainBlock[] {
+export function readPlainBlocks(input: unknown, convert: ConvertText): PlainBlock[] {
   const items = listOf(input) ?? []
   if (items.length > blockLimits.blocks) throw new InvalidBlocks(`There may be at most ${blockLimits.blocks} blocks`)
-  return items.flatMap((item) => (isObject(item) ? readBlock(item, readMrkdwn) : []))
+  return items.flatMap((item) => (isObject(item) ? readBlock(item, convert) : []))
 }
 
+/** Number of characters of the text of a section. */
+export const longestSection = 3_000
+/** Slack's limit for a text in Markdown. */
+export const longestMarkdown = 12_000
+
 /** Reads one block. Returns an empty list when it shows nothing. */
-function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
-  const text = (value: unknown, most: number) => readText(value, most, readMrkdwn)
+function readBlock(block: Json, convert: ConvertText): PlainBlock[] {
+  const text = (value: unknown, most: number) => readText(value, most, convert)
   const id = typeof block.block_id === 'string' ? { block_id: safeText(block.block_id, 255) } : {}
   switch (block.type) {
     case 'header': {
@@ -65,9 +72,9 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
       return found ? [{ type: 'header', text: asPlain(found) }] : []
     }
     case 'section': {
-      const found = text(block.text, 3_000)
+      const found = text(block.text, longestSection)
       const fields = (listOf(block.fields) ?? []).slice(0, 10).flatMap((field) => text(field, 2_000) ?? [])
-      const accessory = readAccessory(block.accessory, readMrkdwn)
+      const accessory = readAccessory(block.accessory, convert)
       if (!found && fields.length === 0 && !accessory) return []
       return [
         {
@@ -84,7 +91,7 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
         .slice(0, 10)
         .flatMap((element): (BlockText | BlockImage)[] =>
           isObject(element) && element.type === 'image'
-            ? (readImage(element, readMrkdwn) ?? [])
+            ? (readImage(element, convert) ?? [])
             : [text(element, 2_000) ?? []].flat(),
         )
       return elements.length === 0 ? [] : [{ type: 'context', elements }]
@@ -92,20 +99,25 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
     case 'divider':
       return [{ type: 'divider' }]
     case 'image':
-      return readImage(block, readMrkdwn) ?? []
+      return readImage(block, convert) ?? []
     case 'actions': {
       const elements = (listOf(block.elements) ?? [])
         .slice(0, 25)
-        .flatMap((element, n) => readButton(element, readMrkdwn, n) ?? [])
+        .flatMap((element, n) => readButton(element, convert, n) ?? [])
       return elements.length === 0 ? wordsOf(block) : [{ type: 'actions', elements, ...id }]
     }
     case 'rich_text': {
-      const elements = readRichText(block.elements, readMrkdwn)
+      const elements = readRichText(block.elements, convert)
       return elements.length === 0 ? [] : [{ type: 'rich_text', elements }]
     }
+    case 'markdown':
+      return splitMarkup(convert(safeText(block.text, longestMarkdown), 'markdown'), longestSection).map((part) => ({
+        type: 'section',
+        text: { type: 'mrkdwn', text: part },
+      }))
     case 'table': {
       const rows = (listOf(block.rows) ?? []).slice(0, 100).flatMap((row) => {
-        const cells = (listOf(row) ?? []).slice(0, 20).map((cell) => readCell(cell, readMrkdwn))
+        const cells = (listOf(row) ?? []).slice(0, 20).map((cell) => readCell(cell, convert))
         return cells.length === 0 ? [] : [cells]
       })
       return rows.length === 0 ? [] : [{ type: 'table', rows }]
@@ -116,30 +128,30 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
 }
 
 /** Reads a text object, or a plain string as older programs send it. */
-export function readText(value: unknown, most: number, readMrkdwn: ReadMrkdwn): BlockText | undefined {
+export function readText(value: unknown, most: number, convert: ConvertText): BlockText | undefined {
   const isPlain = isObject(value) && value.type === 'plain_text'
   const text = safeText(isObject(value) ? value.text : value, most)
   if (text.trim() === '') return undefined
-  return isPlain ? { type: 'plain_text', text } : { type: 'mrkdwn', text: safeText(readMrkdwn(text), 2 * most) }
+  return isPlain ? { type: 'plain_text', text } : { type: 'mrkdwn', text: safeText(convert(text), 2 * most) }
 }
 
 /** Reads one image. The result is a list, so that callers can spread it. Undefined when the address cannot be opened. */
-export function readImage(image: Json, readMrkdwn: ReadMrkdwn): [BlockImage] | undefined {
+export function readImage(image: Json, convert: ConvertText): [BlockImage] | undefined {
   const url = safeUrl(image.image_url)
   if (url === undefined || !/^https?:/i.test(url)) return undefined
-  const title = readText(image.title, 2_000, readMrkdwn)
+  const title = readText(image.title, 2_000, convert)
   return [{ type: 'image', image_url: url, alt_text: safeText(image.alt_text, 2_000), ...(title && { title }) }]
 }
 
-const readAccessory = (value: unknown, readMrkdwn: ReadMrkdwn): BlockButton | BlockImage | undefined =>
-  isObject(value) && value.type === 'image' ? readImage(value, readMrkdwn)?.[0] : readButton(value, readMrkdwn, 0)
+const readAccessory = (value: unknown, convert: ConvertText): BlockButton | BlockImage | undefined =>
+  isObject(value) && value.type === 'image' ? readImage(value, convert)?.[0] : readButton(value, convert, 0)
 
-function readButton(value: unknown, readMrkdwn: ReadMrkdwn, n: number): BlockButton | undefined {
+function readButton(value: unknown, convert: ConvertText, n: number): BlockButton | undefined {
   if (!isObject(value) || value.type !== 'button') return undefined
-  const text = readText(value.text, 75, readMrkdwn)
+  const text = readText(value.text, 75, convert)
   if (!text) return undefined
   const url = safeUrl(value.url)
-  const confirm = readConfirm(value.confirm, readMrkdwn)
+  const confirm = readConfirm(value.confirm, convert)
   return {
     type: 'button',
     action_id: safeText(value.action_id, 255) || `action-${n}`,
@@ -151,14 +163,14 @@ function readButton(value: unknown, readMrkdwn: ReadMrkdwn, n: number): BlockBut
   }
 }
 
-function readConfirm(value: unknown, readMrkdwn: ReadMrkdwn): BlockConfirm | undefined {
+function readConfirm(value: unknown, convert: ConvertText): BlockConfirm | undefined {
   if (!isObject(value)) return undefined
-  const text = readText(value.text, 300, readMrkdwn)
+  const text = readText(value.text, 300, convert)
   if (!text) return undefined
   const [title, confirm, deny] = [
-    readText(value.title, 100, readMrkdwn),
-    readText(value.confirm, 30, readMrkdwn),
-    readText(value.deny, 30, readMrkdwn),
+    readText(value.title, 100, convert),
+    readText(value.confirm, 30, convert),
+    readText(value.deny, 30, convert),
   ]
   return {
     ...(title && { title: asPlain(title) }),
@@ -174,12 +186,12 @@ const asPlain = ({ text }: BlockText): BlockText => ({ type: 'plain_text', text 
 const readStyle = (style: unknown): Pick<BlockButton, 'style'> =>
   style === 'primary' || style === 'danger' ? { style } : {}
 
-function readCell(cell: unknown, readMrkdwn: ReadMrkdwn): BlockText | RichText {
+function readCell(cell: unknown, convert: ConvertText): BlockText | RichText {
   if (isObject(cell) && cell.type === 'rich_text') {
-    return { type: 'rich_text', elements: readRichText(cell.elements, readMrkdwn) }
+    return { type: 'rich_text', elements: readRichText(cell.elements, convert) }
   }
   const plain = isObject(cell) && cell.type === 'raw_text' ? { type: 'plain_text', text: cell.text } : cell
-  return readText(plain, 1_000, readMrkdwn) ?? { type: 'plain_text', text: '' }
+  return readText(plain, 1_000, convert) ?? { type: 'plain_text', text: '' }
 }
 
 const readColor = (color: unknown): string | null =>
@@ -203,6 +215,6 @@ function wordsOf(block: Json): PlainBlock[] {
       )
     }
   }
-  const text = safeText(words.join('\n'), 3_000)
+  const text = safeText(words.join('\n'), longestSection)
   return text.trim() === '' ? [] : [{ type: 'section', text: { type: 'plain_text', text } }]
 }

@@ -1,20 +1,20 @@
 import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
-import { continuesName, mayPrecedeMention, type ReadMrkdwn } from './mrkdwn.ts'
+import { type ConvertText, continuesName, mayPrecedeMention } from './mrkdwn.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const maxParts = 500
 
 /**
- * Reads those elements of a `rich_text` block that Parley can show. `readMrkdwn` looks up the names of people who are
+ * Reads those elements of a `rich_text` block that Parley can show. `convert` looks up the names of people who are
  * mentioned.
  */
-export function readRichText(input: unknown, readMrkdwn: ReadMrkdwn): RichText['elements'] {
+export function readRichText(input: unknown, convert: ConvertText): RichText['elements'] {
   return (listOf(input) ?? []).slice(0, maxParts).flatMap((element): (RichTextSection | RichTextList)[] => {
     if (!isObject(element)) return []
-    if (element.type !== 'rich_text_list') return readSection(element, readMrkdwn)
+    if (element.type !== 'rich_text_list') return readSection(element, convert)
     const items = (listOf(element.elements) ?? [])
       .slice(0, maxParts)
-      .flatMap((item) => (isObject(item) ? readSection(item, readMrkdwn) : []))
+      .flatMap((item) => (isObject(item) ? readSection(item, convert) : []))
     if (items.length === 0) return []
     const indent = Number.isInteger(element.indent) ? Math.min(Math.max(element.indent as number, 0), 8) : 0
     const style = element.style === 'ordered' ? 'ordered' : 'bullet'
@@ -22,13 +22,13 @@ export function readRichText(input: unknown, readMrkdwn: ReadMrkdwn): RichText['
   })
 }
 
-function readSection({ type, elements }: Json, readMrkdwn: ReadMrkdwn): RichTextSection[] {
+function readSection({ type, elements }: Json, convert: ConvertText): RichTextSection[] {
   const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
   const parts: RichTextPart[] = []
   let isAfterMention = false
   for (const part of (listOf(elements) ?? []).slice(0, maxParts).filter(isObject)) {
     const isMention = part.type === 'user' || part.type === 'broadcast'
-    for (const read of readPart(part, readMrkdwn)) {
+    for (const read of readPart(part, convert)) {
       if ((isMention && !endsBeforeName(parts.at(-1))) || (isAfterMention && !beginsAfterName(read))) {
         parts.push({ type: 'text', text: ' ' })
       }
@@ -45,7 +45,7 @@ const endsBeforeName = (part: RichTextPart | undefined) =>
 /** Whether this part does not become a part of the name before it. */
 const beginsAfterName = (part: RichTextPart) => part.type === 'text' && !continuesName.test(part.text)
 
-function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
+function readPart(part: Json, convert: ConvertText): RichTextPart[] {
   const style = readStyle(part.style)
   switch (part.type) {
     case 'link': {
@@ -59,7 +59,7 @@ function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':
-      return [{ type: 'text', text: mentionOf(part.user_id, readMrkdwn), ...style }]
+      return [{ type: 'text', text: mentionOf(part.user_id, convert), ...style }]
     case 'channel':
       return [{ type: 'text', text: `#${safeText(part.channel_id, 64)}`, ...style }]
     case 'date':
@@ -82,10 +82,10 @@ function readEmoji({ name: input, skin_tone: tone }: Json): RichTextPart[] {
   return [{ type: 'emoji', name: hasTone ? `${name}::skin-tone-${tone}` : name }]
 }
 
-/** The mention of a person: `@` and their name, or their id when `readMrkdwn` does not know them. */
-function mentionOf(userId: unknown, readMrkdwn: ReadMrkdwn): string {
+/** The mention of a person: `@` and their name, or their id when `convert` does not know them. */
+function mentionOf(userId: unknown, convert: ConvertText): string {
   const id = safeText(userId, 64)
-  const mention = readMrkdwn(`<@${id}>`)
+  const mention = convert(`<@${id}>`)
   return mention.startsWith('@') ? mention : `@${id}`
 }
 

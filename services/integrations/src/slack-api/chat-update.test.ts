@@ -58,6 +58,22 @@ describe('markdown_text', () => {
   })
 })
 
+test('a block of type markdown is shown as Markdown, in sections', async () => {
+  const { ann } = environment.people
+  const blocksOf = async (text: string) => {
+    const { ok } = await slack.apiCall('chat.postMessage', { channel, blocks: [{ type: 'markdown', text }] })
+    expect(ok).toBe(true)
+    return (await ann.get(`/channels/${channel}/messages`)).body.messages.at(-1).blocks
+  }
+  expect(await blocksOf(`# Build 7\n*done* by <@${ann.id}>\n[log](https://x.example/1)`)).toEqual([
+    section(`**Build 7**\n_done_ by @${ann.userName}\n[log](https://x.example/1)`),
+  ])
+  const code = Array(300).fill('const answer = 42').join('\n')
+  const parts = (await blocksOf(`\`\`\`js\n${code}\n\`\`\``)).map(({ text }: { text: { text: string } }) => text.text)
+  expect(parts).toHaveLength(2)
+  for (const part of parts) expect(part).toMatch(/^```js\n(?:const answer = 42\n)+```$/)
+})
+
 describe('chat.update', () => {
   test('with a text alone, keeps the attachments, and removes the blocks', async () => {
     expect(await changed({ text: 'build 7', attachments: [bar('log of 7')] }, { text: 'build 7 passed' })).toEqual({

@@ -1,6 +1,13 @@
 import { lengthOf, limits, type User } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, type MrkdwnNames, markdownToMarkup, mentionedIds, safeText } from '@parley/slack'
+import {
+  InvalidBlocks,
+  longestMarkdown,
+  type MrkdwnNames,
+  markdownToMarkup,
+  mentionedIds,
+  safeText,
+} from '@parley/slack'
 import { isLeftOut, type KeptContent, readContent, textsOf } from '../slack-objects/slack-content.ts'
 import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
 import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
@@ -15,9 +22,6 @@ export function payloadOf({ args }: SlackCall): Arguments {
   if (lengthOf(markdown) > longestMarkdown) throw slackRefusal('msg_too_long')
   return { ...args, text: undefined, blocks, attachments, markdown_text: markdown }
 }
-
-/** Slack's limit for `markdown_text`. */
-const longestMarkdown = 12_000
 
 /**
  * The content in `text` or `markdown_text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there

@@ -1,5 +1,15 @@
 import { firstCharacters, isBlank, limits, type MessageBlock } from '@parley/contract'
-import { type MrkdwnNames, readAttachments, readBlocks, safeText, toMarkup } from '@parley/slack'
+import {
+  type ConvertText,
+  longestSection,
+  type MrkdwnNames,
+  markdownToMarkup,
+  readAttachments,
+  readBlocks,
+  safeText,
+  splitMarkup,
+  toMarkup,
+} from '@parley/slack'
 
 /** The content of a message that a program sent in Slack's format, in the form that messaging takes. */
 export interface SlackContent {
@@ -22,40 +32,26 @@ type Payload = Record<string, unknown>
  * @throws InvalidBlocks when blocks or attachments cannot be read.
  */
 export function readContent(payload: Payload, names: MrkdwnNames, kept: KeptContent = {}): SlackContent | undefined {
-  const readMrkdwn = (text: string) => toMarkup(text, names)
+  const convert: ConvertText = (text, format) =>
+    format === 'markdown' ? markdownToMarkup(text, names) : toMarkup(text, names)
   // A form has the value as text.
   const isPlain = payload.mrkdwn === false || payload.mrkdwn === 'false'
   const given = safeText(payload.text, limits.content)
-  const written = firstCharacters(isPlain ? given : readMrkdwn(given), limits.content)
+  const written = firstCharacters(isPlain ? given : convert(given), limits.content)
   const content = isLeftOut(payload.text) ? (kept.content ?? '') : written
-  const blocks = isLeftOut(payload.blocks) ? (kept.blocks ?? []) : readBlocks(payload.blocks, readMrkdwn)
+  const blocks = isLeftOut(payload.blocks) ? (kept.blocks ?? []) : readBlocks(payload.blocks, convert)
   const attachments = isLeftOut(payload.attachments)
     ? (kept.attachments ?? [])
-    : readAttachments(payload.attachments, readMrkdwn)
+    : readAttachments(payload.attachments, convert)
   if (blocks.length + attachments.length === 0) return isBlank(content) ? undefined : { content }
   const text: MessageBlock[] =
     blocks.length === 0 && !isBlank(content)
-      ? sectionsOf(content).map((part) => ({ type: 'section', text: { type: 'mrkdwn', text: part } }))
+      ? splitMarkup(content, longestSection).map((part) => ({ type: 'section', text: { type: 'mrkdwn', text: part } }))
       : []
   return { content, blocks: readBlocks([...text, ...blocks, ...attachments]) }
 }
 
 export const isLeftOut = (value: unknown): value is undefined | null => value === undefined || value === null
-
-const longestSection = 3_000
-
-/** Splits a long text into sections, between lines where possible, else between words, else between characters. */
-function sectionsOf(content: string): string[] {
-  const sections: string[] = []
-  let rest = content
-  while (rest.length > longestSection) {
-    const whole = rest.slice(0, longestSection).replace(/[\ud800-\udbff]$/, '')
-    const end = ['\n', ' '].map((space) => rest.lastIndexOf(space, longestSection)).find((at) => at > 0) ?? whole.length
-    sections.push(rest.slice(0, end))
-    rest = rest.slice(end).replace(/^\n/, '')
-  }
-  return rest.trim() === '' ? sections : [...sections, rest]
-}
 
 /** `textsOf` reads at most this many values. A payload with more values is never accepted. */
 const maxValues = 50_000
