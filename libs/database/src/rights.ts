@@ -15,7 +15,8 @@ const people =
   'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, is_guest, role, guest_expires_at, ' +
   'created_at, removed_at, deactivated_at, is_bot, display_name, title, managed_by, avatar_version, ' +
   'status_text, status_emoji, status_expires_at, ' +
-  'external_id, scim_user_name, scim_deleted_at, changed_at, language, preferred_language, language_chosen)'
+  'external_id, scim_user_name, scim_deleted_at, changed_at, language, preferred_language, language_chosen, ' +
+  'given_name, family_name)'
 
 /** The columns of `users` that the worker changes. */
 const changedByWorker =

@@ -63,6 +63,9 @@ export interface Users {
   languageChosen: Generated<boolean>
   /** The `preferredLanguage` of a directory, as it sent it by SCIM. */
   preferredLanguage: string | null
+  /** The parts of their name, as a directory sent them by SCIM. Parley shows the `displayName`. */
+  givenName: string | null
+  familyName: string | null
   /** Whether a group of `scim.adminGroups` made them an admin. */
   scimMadeAdmin: Generated<boolean>
 }

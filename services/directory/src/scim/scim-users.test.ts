@@ -206,7 +206,6 @@ test('the last of several names in one PATCH is stored, and `displayName` comes 
 
 test.each([
   { op: 'remove', path: 'name' },
-  { op: 'remove', path: 'name.formatted' },
   { op: 'replace', path: 'name', value: null },
   { op: 'replace', value: { name: null } },
 ])('%j removes the name', async (operation) => {

@@ -21,6 +21,7 @@ import {
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { syncAdminGroups } from './admin-groups.ts'
+import { changeNameParts, wantedDisplayName } from './name-parts.ts'
 import { changePreferredLanguage } from './preferred-language.ts'
 import type { ScimChangeContext, ScimContext } from './scim-clients.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
@@ -139,7 +140,9 @@ async function applyFields(
   }
   if (wanted.preferredLanguage !== undefined && wanted.preferredLanguage !== before.preferredLanguage)
     await changePreferredLanguage(trx, before, wanted.preferredLanguage, context)
-  const { displayName, title } = wanted
+  await changeNameParts(trx, before, wanted, context)
+  const displayName = wantedDisplayName(before, wanted)
+  const { title } = wanted
   if (displayName !== undefined || title !== undefined)
     await updateProfile(trx, id, { displayName, title }, { ...context, directory: 'scim' })
   if (wanted.active === true) await activateUser(trx, id, context)

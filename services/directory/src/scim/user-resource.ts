@@ -32,6 +32,8 @@ export interface WantedUser {
   userName?: string
   email?: string
   displayName?: string | null
+  givenName?: string | null
+  familyName?: string | null
   title?: string | null
   preferredLanguage?: string | null
   externalId?: string | null
@@ -44,12 +46,14 @@ type UserFields = WantedUser & { name?: string | null }
 /** A person as a User of RFC 7643, 4.1. */
 export function userResource(user: ScimUser, baseUrl: string, groups: readonly GroupOfUser[] = []) {
   const { id, displayName, title, preferredLanguage, email, externalId } = user
+  const name = nameOf(user)
   return {
     schemas: [userSchema],
     id,
     ...(externalId !== null && { externalId }),
     userName: user.scimUserName ?? email,
-    ...(displayName !== null && { displayName, name: { formatted: displayName } }),
+    ...(displayName !== null && { displayName }),
+    ...(Object.keys(name).length > 0 && { name }),
     ...(title !== null && { title }),
     ...(preferredLanguage !== null && { preferredLanguage }),
     active: user.deactivatedAt === null,
@@ -72,6 +76,12 @@ export function userResource(user: ScimUser, baseUrl: string, groups: readonly G
   }
 }
 
+const nameOf = ({ displayName, givenName, familyName }: ScimUser) => ({
+  ...(displayName !== null && { formatted: displayName }),
+  ...(givenName !== null && { givenName }),
+  ...(familyName !== null && { familyName }),
+})
+
 const changedAt = (user: UserRow) => user.changedAt ?? user.createdAt
 
 /** The ETag of a person. It depends on their groups, which are a part of the resource. */
@@ -80,7 +90,14 @@ export const userVersion = (user: ScimUser): string =>
 
 /** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
-  const fields: UserFields = { displayName: null, title: null, preferredLanguage: null, externalId: null }
+  const fields: UserFields = {
+    displayName: null,
+    givenName: null,
+    familyName: null,
+    title: null,
+    preferredLanguage: null,
+    externalId: null,
+  }
   assignAll(fields, 'replace', fieldsOf(body, 'The body'))
   const { userName } = fields
   if (userName === undefined) throw scimRefusal(400, 'userName is missing', 'invalidValue')
@@ -141,10 +158,16 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       wanted.displayName = optionalText(singleValue(value), 'displayName')
       break
     case 'name':
-      wanted.name = value === null ? null : formattedName(attributesOf(value, 'name'))
+      assignName(wanted, value === null ? withoutName : attributesOf(value, 'name'))
       break
     case 'name.formatted':
       wanted.name = optionalText(singleValue(value), 'name.formatted')
+      break
+    case 'name.givenname':
+      wanted.givenName = optionalText(singleValue(value), 'name.givenName')
+      break
+    case 'name.familyname':
+      wanted.familyName = optionalText(singleValue(value), 'name.familyName')
       break
     case 'title':
       wanted.title = optionalText(singleValue(value), 'title')
@@ -162,9 +185,15 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
   }
 }
 
-function formattedName({ formatted, givenname, familyname }: Fields): string | null {
-  const name = formatted ?? [givenname, familyname].filter((part) => typeof part === 'string').join(' ')
-  return optionalText(name, 'name.formatted')
+const withoutName: Fields = { formatted: null, givenname: null, familyname: null }
+
+/** The parts of `name` that are there. Both parts together are a full name, as `formatted` is. */
+function assignName(wanted: UserFields, { formatted, givenname, familyname }: Fields): void {
+  if (givenname !== undefined) wanted.givenName = optionalText(givenname, 'name.givenName')
+  if (familyname !== undefined) wanted.familyName = optionalText(familyname, 'name.familyName')
+  const { givenName, familyName } = wanted
+  if (formatted !== undefined) wanted.name = optionalText(formatted, 'name.formatted')
+  else if (givenName && familyName) wanted.name = `${givenName} ${familyName}`
 }
 
 /** The primary address, or the first. A second address of another type, which a directory adds, is ignored. */
