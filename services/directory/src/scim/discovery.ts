@@ -76,7 +76,10 @@ export const schemas = (baseUrl: string) => [
     attributes: [
       attribute('userName', { required: true, uniqueness: 'server' }),
       attribute('displayName'),
-      attribute('name', { type: 'complex', subAttributes: ['formatted', 'givenName', 'familyName'].map((name) => attribute(name)) }),
+      attribute('name', {
+        type: 'complex',
+        subAttributes: ['formatted', 'givenName', 'familyName'].map((name) => attribute(name)),
+      }),
       attribute('title'),
       attribute('preferredLanguage'),
       attribute('active', { type: 'boolean', required: true }),

@@ -50,7 +50,10 @@ describe('a PATCH of one part', () => {
       givenName: 'Olga',
       familyName: 'Berg',
     })
-    expect(await change(set('name', { givenName: 'Oda' }))).toMatchObject({ displayName: 'Oda Berg', familyName: 'Berg' })
+    expect(await change(set('name', { givenName: 'Oda' }))).toMatchObject({
+      displayName: 'Oda Berg',
+      familyName: 'Berg',
+    })
     expect(await change({ op: 'Remove', path: 'name.familyName' })).toMatchObject({ displayName: 'Oda' })
   })
 
