@@ -24,7 +24,7 @@ export const isReader = (kind: ChannelKind, { role, isMember }: Reading): boolea
 export const isOutsider = ({ role, isMember }: Reading): boolean => role === 'member' && !isMember
 
 /** Whether somebody gets an event for everybody who is not a guest, and for the named guests. */
-export const isMemberOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
+export const isNotGuestOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
 
 /** A user of a statement: values, or columns of the statement. */
 interface SqlUser {

@@ -25,7 +25,7 @@ export {
   canReadWithoutJoining,
   canSee,
   findReadable,
-  isMemberOrNamed,
+  isNotGuestOrNamed,
   isOutsider,
   isReader,
   type Reading,
