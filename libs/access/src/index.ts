@@ -28,6 +28,7 @@ export {
   isNotGuestOrNamed,
   isOutsider,
   isReader,
+  kindsReadWithoutJoining,
   type Reading,
   seesPerson,
 } from './can-read.ts'
