@@ -17,6 +17,10 @@ export interface Reading {
 export const isReader = (kind: ChannelKind, { role, isMember }: Reading): boolean =>
   isMember || (kind === 'public' && role !== 'guest') || (kind === 'private' && role === 'admin')
 
+/** The kinds of channels that people of this role may read without being members. */
+export const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
+  (['public', 'private'] as const).filter((kind) => isReader(kind, { role, isMember: false }))
+
 /**
  * Whether somebody gets an event for the people who cannot read a channel: those with the role `member` who have not
  * joined it.
@@ -24,7 +28,7 @@ export const isReader = (kind: ChannelKind, { role, isMember }: Reading): boolea
 export const isOutsider = ({ role, isMember }: Reading): boolean => role === 'member' && !isMember
 
 /** Whether somebody gets an event for everybody who is not a guest, and for the named guests. */
-export const isMemberOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
+export const isNotGuestOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
 
 /** A user of a statement: values, or columns of the statement. */
 interface SqlUser {

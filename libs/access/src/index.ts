@@ -25,9 +25,10 @@ export {
   canReadWithoutJoining,
   canSee,
   findReadable,
-  isMemberOrNamed,
+  isNotGuestOrNamed,
   isOutsider,
   isReader,
+  kindsReadWithoutJoining,
   type Reading,
   seesPerson,
 } from './can-read.ts'

@@ -1,4 +1,4 @@
-import { audienceOfPerson } from '@parley/access'
+import { audienceOfPerson, kindsReadWithoutJoining } from '@parley/access'
 import { type Bot, limits, notFound } from '@parley/contract'
 import {
   audit,
@@ -52,7 +52,7 @@ export async function createBot(trx: Transaction, input: NewBot, context: Reques
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  await startReadingAll(trx, { userId: id, kinds: ['public'] })
+  await startReadingAll(trx, { userId: id, kinds: kindsReadWithoutJoining(bot.role) })
   await record(trx, { type: 'NEW_USER', payload: userView(bot), routing: await audienceOfPerson(trx, id) })
   await audit(trx, {
     action: 'bot.create',

@@ -1,4 +1,4 @@
-import { audienceOfPerson } from '@parley/access'
+import { audienceOfPerson, kindsReadWithoutJoining } from '@parley/access'
 import { invalid, type Role } from '@parley/contract'
 import {
   anyOf,
@@ -95,8 +95,9 @@ export async function changeRole(
   { role, guestExpiresAt }: { role: Role; guestExpiresAt: number | null },
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<UserRow> {
-  const kinds = kindsReadWithoutJoining(role).filter((kind) => !kindsReadWithoutJoining(before.role).includes(kind))
-  if (kinds.length > 0) await startReadingAll(trx, { userId, kinds })
+  const readBefore = kindsReadWithoutJoining(before.role)
+  const kinds = kindsReadWithoutJoining(role).filter((kind) => !readBefore.includes(kind))
+  await startReadingAll(trx, { userId, kinds })
   const user = await trx
     .updateTable('users')
     .set({ isAdmin: role === 'admin', isGuest: role === 'guest', guestExpiresAt })
@@ -118,10 +119,6 @@ export async function changeRole(
   else if (before.isAdmin) await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }
-
-/** The kinds of channels that people of this role may read without being members. */
-const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
-  role === 'admin' ? ['public', 'private'] : role === 'member' ? ['public'] : []
 
 /**
  * Locks the rows of all live admins and of these people, in the order of their ids, until the transaction ends, and

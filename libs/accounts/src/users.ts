@@ -1,4 +1,4 @@
-import { audienceOfPerson } from '@parley/access'
+import { audienceOfPerson, kindsReadWithoutJoining } from '@parley/access'
 import { invalid, sessionEnded } from '@parley/contract'
 import {
   audit,
@@ -64,7 +64,7 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
   if (!user) return undefined
 
   const { id, userName, isAdmin, role } = user
-  if (role !== 'guest') await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
+  await startReadingAll(trx, { userId: id, kinds: kindsReadWithoutJoining(role) })
   const audience = await audienceOfPerson(trx, id)
   await record(trx, {
     type: 'NEW_USER',

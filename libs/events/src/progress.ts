@@ -10,16 +10,17 @@ export interface LowWater {
   pos: number
 }
 
-export interface Poll {
-  /** The outbox ids to which this poll assigned positions, ascending. */
+/** What a step of the relay has seen. */
+export interface SeenStep {
+  /** The outbox ids to which this step assigned positions, ascending. */
   ids: readonly number[]
   /** The last position assigned so far. */
   pos: number
-  /** Number of the poll's own transaction when it wrote something. */
+  /** Number of the step's own transaction when it wrote something. */
   xid: number | null
-  /** All transactions below this number were finished at the time of the poll. */
+  /** All transactions below this number were finished at the time of the step. */
   xmin: number
-  /** Whether the poll left rows for the next one, because of its limit. */
+  /** Whether the step left rows for the next one, because of its limit. */
   isPartial: boolean
 }
 
@@ -29,14 +30,14 @@ export interface Progress {
   readonly high: number
   /** Ids below `high` without a position, ascending. Their transactions are running or were rolled back. */
   readonly holes: readonly Range[]
-  /** Applies the result of a poll. */
-  advance(poll: Poll): void
+  /** Applies the result of a step. */
+  advance(step: SeenStep): void
 }
 
 /**
  * Tracks which outbox ids may still appear, by transaction numbers instead of time. A transaction has its number before
- * it takes an id. So when a poll of transaction X saw the id V, every transaction that took an id up to V has a number
- * below X. When a later poll finds that all transactions below X are finished, it has seen every id up to V that will
+ * it takes an id. So when a step of transaction X saw the id V, every transaction that took an id up to V has a number
+ * below X. When a later step finds that all transactions below X are finished, it has seen every id up to V that will
  * ever exist. A long write transaction delays only `low` and keeps its own few holes.
  */
 export function createProgress(start: LowWater, positioned: readonly number[]): Progress {

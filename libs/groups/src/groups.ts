@@ -89,6 +89,8 @@ export async function updateGroup(
   const before = await lockOwnGroup(trx, groupId, actor)
   const { handle, name } = readFields({ handle: changes.handle ?? before.handle, name: changes.name ?? before.name })
   if (handle === before.handle && name === before.name) return (await findGroup(trx, groupId))!
+  // Elsewhere names are claimed before groups are locked. It causes no deadlock here: only groups of this server get another handle, and a
+  // transaction that claims several names (`syncGroups`) locks only groups of a directory.
   if (handle !== before.handle) await claimName(trx, handle, before.id)
   await trx
     .updateTable('groups')

@@ -1,6 +1,6 @@
 export {
   audienceOfMessage,
-  messageAudience,
+  audienceOfPlace,
   recordMessageDeleted,
   recordMessageUpdated,
   recordReplyDeleted,

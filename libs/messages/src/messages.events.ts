@@ -72,7 +72,7 @@ export async function recordReplyDeleted(
 }
 
 /** The audience of an event of a channel or conversation that is not about one message, such as typing. */
-export async function messageAudience(db: Reader, channel: ChannelRow): Promise<Routing> {
+export async function audienceOfPlace(db: Reader, channel: ChannelRow): Promise<Routing> {
   return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(db, channel.id))) : audienceOf(channel)
 }
 
@@ -85,7 +85,7 @@ export async function audienceOfMessage(
   channel: ChannelRow,
   { id, threadId }: Pick<Message, 'id' | 'threadId'>,
 ): Promise<Routing> {
-  if (channel.kind === 'direct') return messageAudience(db, channel)
+  if (channel.kind === 'direct') return audienceOfPlace(db, channel)
   const ids = threadId === null ? [id] : [id, threadId]
   const rows = await db
     .selectFrom('messages')

@@ -69,13 +69,14 @@ export async function foldReads(pool: Connection['pool'], channelId: string, seq
 }
 
 /**
- * Marks channels as read for a user who may read more channels from now on: all public ones for a new user, and also
- * the private ones for a new admin. Call it before the change of rights.
+ * Marks channels of these kinds as read for a user who may read them without being a member from now on: a new user, or
+ * one with a new role. Call it before the change of rights.
  */
 export async function startReadingAll(
   trx: Transaction,
   { userId, kinds }: { userId: string; kinds: readonly ('public' | 'private')[] },
 ): Promise<void> {
+  if (kinds.length === 0) return
   await sql`
     insert into read_states (user_id, channel_id, read_seq)
     select ${userId}::uuid, c.id, c.last_seq from channels c

@@ -130,9 +130,9 @@ interface BatchRow extends Changed {
 
 /** The messages without duplicates, with the replies to deleted ones. Served by messages_of_thread. */
 async function withReplies(db: Reader, rows: readonly Changed[]): Promise<string[]> {
-  const known = (ids: (string | null)[] | null) => ids?.filter((id) => id !== null && isRowId(id)) as string[]
-  const changed = rows.flatMap(({ ids }) => known(ids) ?? [])
-  const deleted = rows.flatMap(({ deleted }) => known(deleted) ?? [])
+  const known = (ids: Changed['ids']) => (ids ?? []).filter((id): id is string => id !== null && isRowId(id))
+  const changed = rows.flatMap(({ ids }) => known(ids))
+  const deleted = rows.flatMap(({ deleted }) => known(deleted))
   const replies =
     deleted.length === 0
       ? []

@@ -6,6 +6,7 @@ import { uuidv7 } from '@parley/database'
 import { buildApp } from '@parley/service'
 import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
+import { sql } from 'kysely'
 import { request } from 'undici'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { exportRoutes } from './exports.routes.ts'
@@ -235,9 +236,17 @@ test('an export that is requested while Redis is unavailable is computed later, 
   })
   redis.kill('SIGKILL')
   const headers = { authorization: `Bearer ${people.ada.token}` }
-  const response = await fastify.inject({ url: '/admin/export', headers })
+  // Nobody can insert an export until both requests have searched for a waiting one, or wait to do so.
+  const holder = await environment.deps.db.startTransaction().execute()
+  await sql`lock table exports in share mode`.execute(holder)
+  const requests = Promise.all([1, 2].map(() => fastify.inject({ url: '/admin/export', headers })))
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await waiting.execute(environment.deps.db)).rows.length < 2);
+  await holder.rollback().execute()
+  const [response, concurrent] = await requests
   expect(response).toMatchObject({ statusCode: 503, headers: { 'retry-after': '30' } })
-  const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(response.json().error)!
+  const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(response!.json().error)!
+  expect(concurrent!.json().error).toContain(path)
   expect(await people.ada.get(path)).toMatchObject({ status: 404 })
   const repeated = await fastify.inject({ url: '/admin/export', headers })
   expect(repeated.json().error).toContain(path)

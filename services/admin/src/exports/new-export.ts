@@ -1,5 +1,5 @@
 import { lockCallerAsAdmin, type RequestContext } from '@parley/accounts'
-import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
+import { audit, claimOf, lockByName, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { findWaitingExport, insertExport } from './exports.queries.ts'
 import type { ExportRow } from './exports.schema.ts'
@@ -20,6 +20,8 @@ export function createExport({ db, config }: Deps, context: RequestContext, key?
 export function findOrCreateExport({ db, config }: Deps, context: RequestContext): Promise<ExportRow> {
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, context)
+    // Otherwise two requests at the same time would both find no waiting export.
+    await lockByName(trx, `exports of ${context.caller.userId}`)
     return (await findWaitingExport(trx, context)) ?? (await recordExport(trx, config, context))
   })
 }

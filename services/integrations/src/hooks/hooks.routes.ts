@@ -59,6 +59,7 @@ export const hookRoutes =
           idempotencyKey: randomUUID(),
           requestId: request.id,
         })
+        // Messaging has no other reason for a 400 here: the texts are cut above, and the thread was found.
         if (posted.status === 400 && content.blocks) throw webhookRefusal(400, 'invalid_blocks')
         if (posted.status !== 200) throw refusalOf(posted)
         return sendOk(reply)

@@ -1,4 +1,4 @@
-import { findReadable, isMemberOrNamed, isOutsider } from '@parley/access'
+import { findReadable, isNotGuestOrNamed, isOutsider } from '@parley/access'
 import type { Reader } from '@parley/database'
 import { eventTypeOf, type PositionedEvent } from '@parley/events'
 import type { Settings, Subscriber } from './subscriber.ts'
@@ -41,7 +41,7 @@ export async function filterEntitled(db: Reader, pairs: readonly Pair[], now: nu
     if (!bot) return false
     switch (routing.to) {
       case 'everyone':
-        return routing.guests === undefined || isMemberOrNamed(bot.role, routing.guests.includes(botId))
+        return routing.guests === undefined || isNotGuestOrNamed(bot.role, routing.guests.includes(botId))
       case 'users':
         return routing.users.includes(botId)
       case 'channel':

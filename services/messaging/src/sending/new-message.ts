@@ -82,8 +82,10 @@ const participants = `(select '[' || string_agg('"' || m.user_id || '"', ',' ord
  * SQL: the last parts of a `with`, which insert the rows and the events of new messages. An earlier part, `accepted`, must have one
  * row for each message, with these columns: the columns of `messages` that are inserted here; `kind` and `members_version` of the
  * channel; `message` (`messageJson`); `parent` (for a reply, `threadMeta` and `parentRev` as JSON members); `parent_mentions` (for a
- * reply, everybody whom its parent has mentioned); `links` (whether the content may have links); and `trace`. The outbox ids
- * are assigned under the channels' locks in the order of `seq`, because the relay needs this order.
+ * reply, everybody whom its parent has mentioned); `links` (whether the content may have links); and `trace`.
+ *
+ * The relay needs two things. The outbox ids are assigned under the channels' locks, in the order of `seq`. And the transaction has its
+ * number before it takes an outbox id: the lock of the channel gives it one (`record` of libs/database has no such lock and asks for it).
  */
 export const storeAccepted = `
 stored as (

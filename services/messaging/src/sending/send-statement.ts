@@ -10,6 +10,49 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
   createQueryId(),
 )
 
+/** The parameter with the time of the statement, in epoch milliseconds. The arrays of the fields are the parameters after it. */
+const nowParameter = '$1'
+
+type Batch = readonly Sending[]
+
+/** A field of the sends, as a column of the statement. */
+interface Field {
+  name: string
+  /** The type in PostgreSQL. `json` is text whose array is joined with `separator`, which is cheaper than to escape it. */
+  type: 'uuid' | 'text' | 'bigint' | 'boolean' | 'json'
+  /** The array of all sends, as a parameter. */
+  values: (batch: Batch) => string | null
+}
+
+/** Separates the JSON texts of a batch. JSON never contains it unescaped. */
+const separator = '\x1e'
+
+/** What the statement gets of each send. `unnest` adds `n`, the number of the send in the batch, from 1. */
+const fields: readonly Field[] = [
+  { name: 'id', type: 'uuid', values: (batch) => plainArray(batch, ({ id }) => id) },
+  { name: 'channel_id', type: 'uuid', values: (batch) => plainArray(batch, ({ channelId }) => channelId) },
+  { name: 'session_id', type: 'uuid', values: (batch) => plainArray(batch, ({ sessionId }) => sessionId) },
+  { name: 'user_id', type: 'uuid', values: (batch) => plainArray(batch, ({ userId }) => userId) },
+  { name: 'content', type: 'text', values: (batch) => textArray(batch, ({ content }) => content) },
+  { name: 'tail', type: 'json', values: (batch) => batch.map(({ tail }) => tail).join(separator) },
+  { name: 'created_at', type: 'bigint', values: (batch) => plainArray(batch, ({ createdAt }) => createdAt) },
+  { name: 'direct', type: 'boolean', values: (batch) => flagArray(batch, ({ direct }) => direct) },
+  { name: 'quoted', type: 'uuid', values: (batch) => optionalArray(batch, ({ quotedMessageId }) => quotedMessageId) },
+  {
+    name: 'mentions',
+    type: 'text',
+    values: (batch) => optionalArray(batch, ({ mentions }) => (mentions.length > 0 ? listOf(mentions) : null)),
+  },
+  { name: 'trace', type: 'text', values: (batch) => optionalArray(batch, ({ trace }) => trace) },
+  { name: 'key', type: 'text', values: (batch) => optionalArray(batch, ({ key }) => key) },
+  { name: 'hash', type: 'text', values: (batch) => optionalArray(batch, ({ requestHash }) => requestHash) },
+  { name: 'stays_outside', type: 'boolean', values: (batch) => flagArray(batch, ({ staysOutside }) => staysOutside) },
+  { name: 'links', type: 'boolean', values: (batch) => flagArray(batch, ({ content }) => mayHaveLinks(content)) },
+]
+
+const arrayOf = (type: Field['type'], parameter: string) =>
+  type === 'json' ? `string_to_array(${parameter}, '${separator}')` : `${parameter}::${type}[]`
+
 /**
  * One statement, and so one transaction, for many sends. Each send has its own `outcome`. A send that is not `stored` changes nothing,
  * so `last_seq` increases by exactly the number of stored messages.
@@ -17,9 +60,11 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
  * - `asked` reads the caller, the channel and an earlier use of the key, as of the statement's start. The try-lock on the key is held
  *   until the commit: a second request with the key is refused with 409 meanwhile.
  * - `locked` takes the channels' locks in the order of their ids. If it had to wait, it reads newer rows than `asked` did.
- * - `judged` therefore does not store a send whose rights may have changed meanwhile (`moved`: it is retried). It assigns `seq` and
- *   `ts`, starting from the locked row. `ts` is the time of creation, but always later than the `ts` of the previous message. Joining
- *   or leaving a public channel changes only the rights of guests, so it does not make the sends of others `moved`.
+ * - `judged` therefore does not store a send whose rights may have changed meanwhile (`moved`: it is retried). Joining or leaving a public
+ *   channel changes only the rights of guests, so it does not make the sends of others `moved`.
+ * - `judged` also assigns `seq` and `ts`, starting from the locked row. `ts` is the time of creation in microseconds, but always later than
+ *   the `ts` of the previous message. So it is `n` plus the largest of `last_ts` and of all `created_at - n` up to this send: that
+ *   value never decreases, and `n` grows.
  * - An author who is not a member of a public channel gets `unjoined`, and joins it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
@@ -36,7 +81,7 @@ with asked as materialized (
       when u.id is null then 'unauthorized'
       when u.must_enrol then 'unenrolled'
       when k.user_id is not null then
-        case when k.created_at <= $15 - ${keyLifetimeMs} then 'expired'
+        case when k.created_at <= ${nowParameter} - ${keyLifetimeMs} then 'expired'
              when k.request_hash <> decode(t.hash, 'hex') then 'reused'
              else 'repeated' end
       when c.id is null then 'unknown'
@@ -52,19 +97,14 @@ with asked as materialized (
         select from channel_members m where m.channel_id = c.id and m.user_id = u.id offset 0) then 'unjoined'
     end as refusal
   from (
-      select $1::uuid[] as ids, $2::uuid[] as channel_ids, $3::uuid[] as session_ids, $4::uuid[] as user_ids, $5::text[] as contents,
-        string_to_array($6, '${separator}') as tails, $7::bigint[] as moments, $8::boolean[] as directs, $9::uuid[] as quotes,
-        $10::text[] as mention_lists, $11::text[] as traces, $12::text[] as keys, $13::text[] as hashes, $14::boolean[] as outsides,
-        $16::boolean[] as link_flags
+      select ${fields.map(({ name, type }, index) => `${arrayOf(type, `$${index + 2}`)} as ${name}_array`).join(', ')}
       offset 0
-    ) arrays, unnest(ids, channel_ids, session_ids, user_ids, contents, tails, moments, directs, quotes, mention_lists, traces, keys, hashes,
-      outsides, link_flags
-    ) with ordinality as t (id, channel_id, session_id, user_id, content, tail, created_at, direct,
-      quoted, mentions, trace, key, hash, stays_outside, links, n)
+    ) arrays, unnest(${fields.map(({ name }) => `${name}_array`).join(', ')})
+      with ordinality as t (${fields.map(({ name }) => name).join(', ')}, n)
     left join lateral (
       select u.id, u.user_name, u.is_bot, u.role, s.must_enrol from sessions s join users u on u.id = s.user_id
-      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $15 and u.id = t.user_id
-        and coalesce(u.removed_at, 0) = 0 and ${isActiveText('u', '$15')}
+      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > ${nowParameter} and u.id = t.user_id
+        and coalesce(u.removed_at, 0) = 0 and ${isActiveText('u', nowParameter)}
       offset 0
     ) u on true
     left join lateral (
@@ -109,13 +149,10 @@ with asked as materialized (
   where channels.id = top.channel_id and channels.id = any(array(select channel_id from accepted))
 ), remembered as (
   insert into idempotency_keys (user_id, key, request_hash, answer, created_at)
-  select author_id, key, decode(hash, 'hex'), message, $15 from accepted where key is not null
+  select author_id, key, decode(hash, 'hex'), message, ${nowParameter} from accepted where key is not null
 ), ${storeAccepted}
 select n::int, outcome, seq, author, case outcome when 'repeated' then answer end from judged`
 }
-
-/** Separates the JSON texts of a batch. JSON never contains it unescaped. */
-const separator = '\x1e'
 
 export interface SendStatement {
   /** The name of the prepared statement. */
@@ -153,28 +190,11 @@ export type SendRow = [
   answer: string | null,
 ]
 
-/** The query: one array per column, as text that the driver does not encode again. */
+/** The query: one array per field, as text that the driver does not encode again. */
 export const sendQuery = (statement: SendStatement, batch: readonly Sending[], now: number) =>
   withTimeout({
     ...statement,
-    values: [
-      plainArray(batch, (each) => each.id),
-      plainArray(batch, (each) => each.channelId),
-      plainArray(batch, (each) => each.sessionId),
-      plainArray(batch, (each) => each.userId),
-      textArray(batch, (each) => each.content),
-      batch.map((each) => each.tail).join(separator),
-      plainArray(batch, (each) => each.createdAt),
-      optionalArray(batch, (each) => (each.direct ? 'true' : null)),
-      optionalArray(batch, (each) => each.quotedMessageId),
-      optionalArray(batch, ({ mentions }) => (mentions.length > 0 ? arrayOf(mentions) : null)),
-      optionalArray(batch, (each) => each.trace),
-      optionalArray(batch, (each) => each.key),
-      optionalArray(batch, (each) => each.requestHash),
-      optionalArray(batch, (each) => (each.staysOutside ? 'true' : null)),
-      now,
-      optionalArray(batch, (each) => (mayHaveLinks(each.content) ? 'true' : null)),
-    ],
+    values: [now, ...fields.map(({ values }) => values(batch))],
     rowMode: 'array' as const,
   })
 
@@ -182,22 +202,26 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
 export const withTimeout = <Query extends object>(query: Query) => ({ ...query, query_timeout: 35_000 })
 
 /** A PostgreSQL array literal of values that need no quotes. */
-function plainArray(batch: readonly Sending[], pick: (each: Sending) => string | number | null): string {
+function plainArray(batch: Batch, pick: (each: Sending) => string | number | null): string {
   let literal = '{'
   for (let i = 0; i < batch.length; i++) literal += (i === 0 ? '' : ',') + (pick(batch[i]!) ?? 'NULL')
   return `${literal}}`
 }
 
-function textArray(batch: readonly Sending[], pick: (each: Sending) => string | null): string {
+function textArray(batch: Batch, pick: (each: Sending) => string | null): string {
   return plainArray(batch, (each) => quotedText(pick(each)))
 }
 
 /** Null when no send of the batch has a value, because `unnest` fills missing values with nulls. */
-function optionalArray(batch: readonly Sending[], pick: (each: Sending) => string | null): string | null {
+function optionalArray(batch: Batch, pick: (each: Sending) => string | null): string | null {
   return batch.some((each) => pick(each) !== null) ? textArray(batch, pick) : null
 }
 
-const arrayOf = (texts: readonly string[]) => `{${texts.map(quotedText).join(',')}}`
+/** Like `optionalArray`: the statement reads null as false. */
+const flagArray = (batch: Batch, pick: (each: Sending) => boolean) =>
+  optionalArray(batch, (each) => (pick(each) ? 'true' : null))
+
+const listOf = (texts: readonly string[]) => `{${texts.map(quotedText).join(',')}}`
 
 const quotedText = (text: string | null) =>
   text === null ? null : special.test(text) ? `"${text.replace(everySpecial, '\\$&')}"` : `"${text}"`

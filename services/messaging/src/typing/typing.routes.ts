@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessPlace, type PlaceInPath, wireChannelId } from '@parley/access'
 import { Id, Ok, refusals } from '@parley/contract'
 import type { Caller } from '@parley/identity'
-import { messageAudience } from '@parley/messages'
+import { audienceOfPlace } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
@@ -48,7 +48,7 @@ export const typingRoutes =
       if (!isDue(key, clock())) return { success: true as const }
 
       const payload = { channelId: wireChannelId(channel), userId, userName }
-      publishEphemeral({ type: 'TYPING', payload, routing: await messageAudience(db, channel) })
+      publishEphemeral({ type: 'TYPING', payload, routing: await audienceOfPlace(db, channel) })
       return { success: true as const }
     }
   }

@@ -1,4 +1,4 @@
-import { isMemberOrNamed, isOutsider, isReader } from '@parley/access'
+import { isNotGuestOrNamed, isOutsider, isReader } from '@parley/access'
 import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
 import { hasJoined, type KnownChannels, type Routed } from '../streams/known-channels.ts'
@@ -35,7 +35,7 @@ export function receives(audience: KnownAudience, stream: OpenStream): boolean {
     case 'everyone':
       return true
     case 'notGuests':
-      return isMemberOrNamed(role, audience.guests.has(userId))
+      return isNotGuestOrNamed(role, audience.guests.has(userId))
     case 'nobody':
       return false
     case 'people':
