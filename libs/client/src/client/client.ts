@@ -1,4 +1,5 @@
 import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import { randomId } from '../requests/random-id.ts'
 import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import {
   type Input,
@@ -15,7 +16,7 @@ import type { PreparedRequest } from '../requests/upload.ts'
 import { createSession } from '../session/session.ts'
 import type { TokenStore } from '../session/tokens.ts'
 import { type EventStream, openEventStream, type StreamHandlers, type StreamOptions } from '../stream/event-stream.ts'
-import { randomId, type Tabs } from '../stream/tabs.ts'
+import type { Tabs } from '../stream/tabs.ts'
 
 export interface ClientOptions {
   /** The address of the server, such as `https://chat.example.com`. It is `''` in a page that the server itself serves. */

@@ -2,10 +2,10 @@ import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
 import { requestForPlace } from '../client/request-for-place.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
+import { randomId } from '../requests/random-id.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import type { OutboxEntry } from '../store/store.ts'
-import { randomId } from '../stream/tabs.ts'
 import type { OutboxEntries } from './outbox-entries.ts'
 
 interface OutboxParts {
