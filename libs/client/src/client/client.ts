@@ -4,8 +4,8 @@ import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import {
   type Input,
   isDeletion,
-  isOpen,
   isRepeatable,
+  needsNoToken,
   type Operation,
   type RequestOptions,
   type ResponseOf,
@@ -94,7 +94,7 @@ export function createClient({
     const prepared = prepare(baseUrl, operation, input)
     if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
     const author = session.author()
-    const needsNoSession = input.token !== undefined || isOpen(operation)
+    const needsNoSession = input.token !== undefined || needsNoToken(operation)
     for (let tries = 0; ; tries++) {
       try {
         const response = await (needsNoSession
