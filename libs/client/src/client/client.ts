@@ -92,8 +92,9 @@ export function createClient({
 
   async function request(operation: Operation, input: LooseInput = {}): Promise<unknown> {
     const prepared = prepare(baseUrl, operation, input)
-    if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
-    const author = session.author()
+    if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.cookieHeader)
+    // Retries must not be sent in the name of somebody who signs in meanwhile.
+    const author = session.knownUserId()
     const needsNoSession = input.token !== undefined || needsNoToken(operation)
     for (let tries = 0; ; tries++) {
       try {
@@ -153,7 +154,7 @@ export function createClient({
     request: request as Client['request'],
     signIn: signIn as Client['signIn'],
     signOut,
-    userId: session.owner,
+    userId: session.requireUserId,
     openStream: (handlers, streamOptions) => openEventStream(context, handlers, streamOptions),
     openSharedStream: (tabs, handlers, streamOptions) => tabs.openStream(context, handlers, streamOptions),
     isSignedOut: session.isSignedOut,
