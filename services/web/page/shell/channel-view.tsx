@@ -99,7 +99,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           if (isByKey) box.current!.focus()
         }}
         {...line}
-        openFirstUnread={() => part.openUnread(line.readSeq! + 1)}
+        openFirstUnread={() => part.openUnread(line.lineSeq! + 1)}
         target={part.target}
         editingId={editing.id}
         isResumed={editing.isResumed}
