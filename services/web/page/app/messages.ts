@@ -28,17 +28,18 @@ export function createMessages(engine: SyncEngine, { read }: EngineReads, toggle
     outboxIds: () => read('outbox', engine.outboxIds),
 
     /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
-    open: engine.openMessages,
+    openPlace: engine.openMessages,
     openAround: engine.openAround,
     openThread: engine.openThread,
     /** Call it when a thread is closed. The replies of recently closed threads are kept. */
     leaveThread: closedThreads.add,
     openPins: (id: string) => attempt(engine.openPins(id)),
-    close: engine.closePlace,
-    trim: engine.trimMessages,
+    closePlace: engine.closePlace,
+    trimMessages: engine.trimMessages,
     send: engine.send,
-    retry: engine.retry,
-    discard: engine.discard,
+    /** These two are for the id of a message of the outbox. */
+    retryMessage: engine.retry,
+    discardMessage: engine.discard,
   }
 }
 

@@ -113,7 +113,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
-        {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
+        {...(position === undefined && { trim: (most: number) => workspace.trimMessages(id, most) })}
       />
       <LoadedEphemeralMessages workspace={workspace} channelId={id} />
       {place.kind === 'direct' && workspace.user(place.conversation.otherUser.id)?.isActive === false && (
