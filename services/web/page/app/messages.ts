@@ -23,6 +23,8 @@ export function createMessages(engine: SyncEngine, { read }: EngineReads, toggle
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     /** A message with what the person has turned on or off. */
     shown: (message: Message) => read(`message:${message.id}`, () => toggles.shown(message)),
+    /** Whether a message is saved. Undefined when that is not known. */
+    isSaved: (messageId: string) => read(`message:${messageId}`, () => toggles.isSaved(messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
     outboxIds: () => read('outbox', engine.outboxIds),
