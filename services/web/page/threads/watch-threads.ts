@@ -118,7 +118,7 @@ export function watchThreads(workspace: Workspace): () => void {
 
   /** Whether the person may be notified of a reply here. Of replies that mention them, `notifications/notify.ts` notifies them. */
   const isForMe = (reply: Message) =>
-    reply.author.id !== myId && !mentionsMe(reply, workspace) && !workspace.known(reply.channelId)?.isMuted
+    reply.author.id !== myId && !mentionsMe(reply, workspace) && !workspace.detailsOnServer(reply.channelId)?.isMuted
 
   /**
    * Notifies the person of a reply in a thread that is unread already. Of the first unread reply they are notified with the event that follows. The reply may also be in an
