@@ -73,12 +73,12 @@ function messageForMe({ type, payload }: WireEvent, workspace: Workspace): Messa
   const isDirect = type === 'NEW_DM_MESSAGE'
   const isForMe = workspace.detailsOnServer(channelId)?.isMuted
     ? !isDirect && mentions.includes(workspace.myId)
-    : isDirect || mentionsMe(message, workspace)
+    : isDirect || notifiesByMention(message, workspace)
   return isForMe ? message : undefined
 }
 
-/** Whether a message mentions the person. In a reply `@channel` and `@here` do not count, because most people of the channel do not read it. */
-export function mentionsMe({ mentions, threadId }: Message, workspace: Workspace): boolean {
+/** Whether a mention notifies the person. In a reply `@channel` and `@here` do not, because most people of the channel do not read it. */
+export function notifiesByMention({ mentions, threadId }: Message, workspace: Workspace): boolean {
   return workspace.mentionsMe(threadId ? mentions.filter((mention) => !mention.startsWith('@')) : mentions)
 }
 
