@@ -277,6 +277,27 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
   })
 
+  test('of a new channel opens it also when the browser cannot store what the person types on', async () => {
+    const page = await signIn('eve')
+    // The page reports the failure to the console.
+    page.removeAllListeners('pageerror')
+    const name = unique('not stored')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
+    await page.keyboard.press('Enter')
+    await response.sent
+    await page.keyboard.type('hello')
+    await page.evaluate(() => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException('The disk is full', 'QuotaExceededError')
+      }
+    })
+    await response.release()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
+  })
+
   // In Safari, a button that is clicked does not get the focus.
   test('of a new channel opens it also when nothing has the focus', async () => {
     const page = await signIn('eve')

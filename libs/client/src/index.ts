@@ -13,7 +13,7 @@ export type {
   Routes,
   SignInOperation,
 } from './requests/routes.ts'
-export { isConversationId, isDeletion, isOpen, takesKey } from './requests/routes.ts'
+export { isConversationId, isDeletion, needsNoToken, takesKey } from './requests/routes.ts'
 export {
   type TextStorage,
   type TokenPair,

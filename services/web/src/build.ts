@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const run = promisify(execFile)
 const service = join(import.meta.dirname, '..')
-const libs = join(service, '../../libs')
+const root = join(service, '../..')
 const stampName = '.built-from'
 const stampFile = join(service, 'dist', stampName)
 
@@ -43,22 +43,28 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
   }
 }
 
-/** A hash of the sources of the page and of the versions of its packages. */
+/** A hash of all files from which the page is built. */
 async function stampOfSources(): Promise<string> {
-  const patterns = [
-    '{page,worker}/**/*',
-    'src/{build,classic-script,emoji-list,font-faces,vite-build,vite-config}.ts',
-  ].map((pattern) => join(service, pattern))
-  const sources = ['client', 'contract', 'markup'].map((lib) => join(libs, lib, 'src/**/*'))
   const hash = createHash('sha256')
-  for (const file of globSync([...patterns, ...sources], { withFileTypes: true })
+  for (const file of await listSources()) hash.update(file).update(await readFile(file))
+  return hash.digest('hex')
+}
+
+/** The files from which the page is built: its own sources, those of the libs that it imports, and the versions of all packages. */
+export async function listSources(): Promise<string[]> {
+  const manifest = join(service, 'package.json')
+  const { devDependencies } = JSON.parse(await readFile(manifest, 'utf8')) as { devDependencies: object }
+  // The packages of the page are the `devDependencies` of this service.
+  const libs = Object.keys(devDependencies).filter((name) => name.startsWith('@parley/'))
+  const patterns = [
+    join(service, '{page,worker}/**/*'),
+    join(service, 'src/{build,classic-script,emoji-list,font-faces,vite-build,vite-config}.ts'),
+    ...libs.map((name) => join(root, name.replace('@parley/', 'libs/'), 'src/**/*')),
+  ]
+  const sources = globSync(patterns, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .sort()) {
-    hash.update(file).update(await readFile(file))
-  }
-  hash.update(await readFile(join(service, 'package.json')))
-  return hash.digest('hex')
+  return [...sources.sort(), manifest, join(root, 'package-lock.json')]
 }
 
 const smallestBytes = 1024

@@ -11,14 +11,14 @@ const into = (config: object) => build({ configFile: false, ...mergeConfig(confi
 
 await into(pageConfig)
 const module = await makeFirstScriptClassic(outDir)
-await into(workerConfig(await readShell()))
+await into(workerConfig(await readBuiltFiles()))
 
 /**
  * The service worker caches these files when it is installed: those that the page names, the module that later parts import, the Latin part of
  * the font, and the texts of all languages (37 KB compressed), so that the page has the person's language without a network too. Later it
  * caches all other scripts (200 KB compressed).
  */
-async function readShell() {
+async function readBuiltFiles() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!)
   const built = await readdir(join(outDir, 'assets'))

@@ -3,15 +3,9 @@ import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
 import { plainParts } from '../page/texts/plain-parts.ts'
+import type { BuiltFiles } from '../worker/built-files.ts'
 import { emojiList } from './emoji-list.ts'
 import { fontFaces } from './font-faces.ts'
-
-/** The name of the build, and the addresses of the files that the service worker caches, as in worker/shell.ts. */
-interface Shell {
-  build: string
-  files: string[]
-  parts: string[]
-}
 
 /**
  * The oldest browsers that the page supports: README.md of this service says why. For older ones Vite would rewrite parts of the styles,
@@ -76,11 +70,11 @@ export default defineConfig({
 })
 
 /** The build of the service worker: one script, whose address never changes. */
-export const workerConfig = (shell: Shell) =>
+export const workerConfig = (builtFiles: BuiltFiles) =>
   defineConfig({
     root: join(service, 'worker'),
     publicDir: false,
-    define: { SHELL: JSON.stringify(shell) },
+    define: { BUILT_FILES: JSON.stringify(builtFiles) },
     build: {
       target: oldestBrowsers,
       emptyOutDir: false,

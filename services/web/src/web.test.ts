@@ -1,11 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { apiAddresses, buildApp, openDeps, pageAddresses, pageFiles } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isPageAddress, isPageFile } from '../worker/addresses.ts'
-import { buildPage, pageDirectory } from './build.ts'
+import { buildPage, listSources, pageDirectory } from './build.ts'
 import { web } from './service.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>['fastify']
@@ -265,6 +266,16 @@ test('no address gives access to files outside of the folder', async () => {
 
 test('the page is not built again when its sources have not changed', async () => {
   expect(await buildPage()).toBe('unchanged')
+})
+
+test('the page is built again when a lib that it imports or the version of a package has changed', async () => {
+  const sources = await listSources()
+  const text = sources.filter((file) => /\/web\/(page|worker)\//.test(file)).map((file) => readFileSync(file, 'utf8'))
+  const imported = new Set(text.flatMap((each) => each.match(/(?<=from '@parley\/)[a-z-]+(?=')/g) ?? []))
+  expect(imported).toContain('client')
+  const root = new URL('../../../', import.meta.url)
+  const needed = [...[...imported].map((lib) => `libs/${lib}/src/index.ts`), 'package-lock.json']
+  expect(needed.filter((file) => !sources.includes(fileURLToPath(new URL(file, root))))).toEqual([])
 })
 
 test.each(['de', 'ar'])('every text is translated to %s', (language) => {

@@ -1,18 +1,18 @@
+import type { BuiltFiles } from './built-files.ts'
 import type { NoteToWorker } from './notes.ts'
 import { createNotifications } from './notifications.ts'
-import { createShell, type Shell } from './shell.ts'
+import { createPageCache } from './page-cache.ts'
 
 declare const self: ServiceWorkerGlobalScope
-/** Inserted when the page is built. */
-declare const SHELL: Shell
+declare const BUILT_FILES: BuiltFiles
 
-const shell = createShell(SHELL)
+const pageCache = createPageCache(BUILT_FILES)
 const notifications = createNotifications()
 
-self.addEventListener('install', (event) => event.waitUntil(shell.install()))
-self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
+self.addEventListener('install', (event) => event.waitUntil(pageCache.install()))
+self.addEventListener('activate', (event) => event.waitUntil(pageCache.removeOld().then(() => self.clients.claim())))
 self.addEventListener('fetch', (event) => {
-  const response = shell.respond(event)
+  const response = pageCache.respond(event)
   if (response) event.respondWith(response)
 })
 self.addEventListener('notificationclick', (event) => event.waitUntil(notifications.open(event.notification)))
@@ -22,16 +22,16 @@ self.addEventListener('message', (event) => {
     case 'announce':
       return event.waitUntil(notifications.show(note.announcement))
     case 'snapshot':
-      return event.waitUntil(shell.cacheSnapshot(note.snapshot))
+      return event.waitUntil(pageCache.cacheSnapshot(note.snapshot))
     case 'signed in':
-      return event.waitUntil(shell.forgetSnapshotOfOthers(note.userId))
+      return event.waitUntil(pageCache.forgetSnapshotOfOthers(note.userId))
     case 'forget':
-      return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
+      return event.waitUntil(Promise.all([notifications.forget(), pageCache.forget()]))
     case 'cache parts':
       // Without a network, the next start of the page sends this note again.
-      return event.waitUntil(shell.cacheParts(event).catch(() => {}))
+      return event.waitUntil(pageCache.cacheParts(event).catch(() => {}))
     case 'give page':
-      return event.waitUntil(shell.replacePreviousPage().finally(() => event.ports[0]!.postMessage(null)))
+      return event.waitUntil(pageCache.replacePreviousPage().finally(() => event.ports[0]!.postMessage(null)))
     case 'take over':
       return event.waitUntil(self.skipWaiting())
   }

@@ -1,10 +1,11 @@
 import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import { randomId } from '../requests/random-id.ts'
 import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import {
   type Input,
   isDeletion,
-  isOpen,
   isRepeatable,
+  needsNoToken,
   type Operation,
   type RequestOptions,
   type ResponseOf,
@@ -15,7 +16,7 @@ import type { PreparedRequest } from '../requests/upload.ts'
 import { createSession } from '../session/session.ts'
 import type { TokenStore } from '../session/tokens.ts'
 import { type EventStream, openEventStream, type StreamHandlers, type StreamOptions } from '../stream/event-stream.ts'
-import { randomId, type Tabs } from '../stream/tabs.ts'
+import type { Tabs } from '../stream/tabs.ts'
 
 export interface ClientOptions {
   /** The address of the server, such as `https://chat.example.com`. It is `''` in a page that the server itself serves. */
@@ -91,9 +92,10 @@ export function createClient({
 
   async function request(operation: Operation, input: LooseInput = {}): Promise<unknown> {
     const prepared = prepare(baseUrl, operation, input)
-    if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
-    const author = session.author()
-    const needsNoSession = input.token !== undefined || isOpen(operation)
+    if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.cookieHeader)
+    // Retries must not be sent in the name of somebody who signs in meanwhile.
+    const author = session.knownUserId()
+    const needsNoSession = input.token !== undefined || needsNoToken(operation)
     for (let tries = 0; ; tries++) {
       try {
         const response = await (needsNoSession
@@ -152,7 +154,7 @@ export function createClient({
     request: request as Client['request'],
     signIn: signIn as Client['signIn'],
     signOut,
-    userId: session.owner,
+    userId: session.requireUserId,
     openStream: (handlers, streamOptions) => openEventStream(context, handlers, streamOptions),
     openSharedStream: (tabs, handlers, streamOptions) => tabs.openStream(context, handlers, streamOptions),
     isSignedOut: session.isSignedOut,

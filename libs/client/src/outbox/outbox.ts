@@ -2,10 +2,10 @@ import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
 import { requestForPlace } from '../client/request-for-place.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
+import { randomId } from '../requests/random-id.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import type { OutboxEntry } from '../store/store.ts'
-import { randomId } from '../stream/tabs.ts'
 import type { OutboxEntries } from './outbox-entries.ts'
 
 interface OutboxParts {
@@ -53,7 +53,7 @@ export function createOutbox({ client, outboxEntries: entries, ...parts }: Outbo
         const entry = entries.next(channelId)
         if (!entry) return
         const outcome = await sendOnce(entry)
-        if (outcome === 'signed out') return
+        if (outcome === 'stop') return
         if (outcome === 'retry') {
           await pause(jittered(failures++, usualBackoff), AbortSignal.any([closing.signal, waking.signal]))
         } else failures = 0
@@ -66,7 +66,8 @@ export function createOutbox({ client, outboxEntries: entries, ...parts }: Outbo
 
   const canSend = () => isSending && !closing.signal.aborted && !client.isSignedOut()
 
-  async function sendOnce(entry: OutboxEntry): Promise<'done' | 'retry' | 'signed out'> {
+  /** Tries to send a message. `done` also when the server has refused it, and `stop` when nothing can be sent any more. */
+  async function sendOnce(entry: OutboxEntry): Promise<'done' | 'retry' | 'stop'> {
     const now = Date.now()
     if (now - (entry.triedAt ?? now) > keyLastsMs) {
       await fail(entry, 'It is not known whether this message was sent. Send it again if it was not', 'too_old')
@@ -80,12 +81,13 @@ export function createOutbox({ client, outboxEntries: entries, ...parts }: Outbo
       await entries.remove(entry.id)
       return 'done'
     } catch (error) {
-      if (closing.signal.aborted) return 'signed out'
+      if (closing.signal.aborted) return 'stop'
       if (!(error instanceof RequestFailed)) throw error
       // The event of the message has come, so the message is stored, and the error does not matter.
       const current = entries.get(entry.id)
       if (!current) return 'done'
-      if (error.status === 401) return 'signed out'
+      // The session has ended. The message waits for the next sign-in of the person.
+      if (error.status === 401) return 'stop'
       if (!error.isRefusal || error.code === 'idempotency_key_running') return 'retry'
       await fail(current, error.error, error.code)
       return 'done'

@@ -62,7 +62,7 @@ export const takesKey = (operation: string): boolean =>
   )
 
 /** Whether the operation needs no access token. */
-export const isOpen = (operation: string): boolean =>
+export const needsNoToken = (operation: string): boolean =>
   / \/(auth\/(?!me|sessions|tokens|second-factors|logout|totp|password$|passkeys($|\/(registration|:)))|config|health|webhooks\/.*\/messages|apps\/|slack\/|hooks\/)/.test(
     operation,
   )

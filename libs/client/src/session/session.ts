@@ -26,7 +26,8 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   let signedOut = false
   /** The number of successful sign-ins. A request that began before the last one does not say whether its session has ended. */
   let signIns = 0
-  const headers: Record<string, string> = tokens.isCookie ? { 'x-parley-session': 'cookie' } : {}
+  /** For requests below `/auth`: makes the server read and write the refresh token in the cookie of the browser. */
+  const cookieHeader: Record<string, string> = tokens.isCookie ? { 'x-parley-session': 'cookie' } : {}
 
   /** @throws RequestFailed 401 when the session has ended. */
   async function accessToken(): Promise<string> {
@@ -97,7 +98,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   async function requestTokens(refreshToken: string | undefined): Promise<TokenPair> {
     const response = await fetch(`${baseUrl}/auth/refresh`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', ...cookieHeader },
       body: JSON.stringify({ refreshToken }),
       signal: AbortSignal.timeout(refreshTimeoutMs),
     }).catch((error) => {
@@ -145,12 +146,21 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   }
 
   /** The id of the session's person, from the access token. @throws the same errors as `accessToken`. */
-  async function owner(): Promise<string> {
+  async function requireUserId(): Promise<string> {
     await accessToken()
     return userId!
   }
 
-  return { authorized, owner, author: () => userId, begin, end, isSignedOut: () => signedOut, headers }
+  return {
+    authorized,
+    requireUserId,
+    /** The id of the session's person, if it is known without a request. */
+    knownUserId: () => userId,
+    begin,
+    end,
+    isSignedOut: () => signedOut,
+    cookieHeader,
+  }
 }
 
 const endOfSession = () => new RequestFailed(401, 'Please sign in', { code: 'unauthorized' })

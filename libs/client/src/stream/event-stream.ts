@@ -90,7 +90,7 @@ export function openRawStream(
       const failure = await readUntilLost()
       if (closed) return
       if (isWatchChanged) continue
-      if (session.isSignedOut()) return handlers.onSignedOut?.()
+      if (session.isSignedOut()) return callHandler(() => handlers.onSignedOut?.())
       const waitMs = waitAfter(failure)
       failures++
       interruption = new AbortController()

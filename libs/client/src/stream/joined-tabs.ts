@@ -1,6 +1,7 @@
+import { randomId } from '../requests/random-id.ts'
 import { createSharedStore } from '../store/shared-store.ts'
 import { openSharedStream } from './shared-stream.ts'
-import { randomId, soleTab, type Tabs } from './tabs.ts'
+import { soleTab, type Tabs } from './tabs.ts'
 
 /**
  * Joins the tabs with this name. The name should contain the server and the person. The tab that holds a Web Lock is the leader. When

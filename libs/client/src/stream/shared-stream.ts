@@ -160,7 +160,7 @@ export function openSharedStream(
         },
         onSignedOut() {
           post({ kind: 'signed out' })
-          callHandler(() => handlers.onSignedOut?.())
+          handlers.onSignedOut?.()
         },
       },
       { ...options, cursor: received.cursor },

@@ -1,3 +1,4 @@
+import { randomId } from '../requests/random-id.ts'
 import type { SharedStore, SharedStoreParts, Tab } from '../store/shared-store.ts'
 import {
   type EventStream,
@@ -30,8 +31,3 @@ export const soleTab = (): Tabs => ({
   shareStore: () => ({ readFromLeader: () => undefined, keep() {}, onSettled() {}, notifyEnd() {} }),
   close() {},
 })
-
-/** A unique random text. Pages without https have no `crypto.randomUUID`. */
-export const randomId = (): string =>
-  crypto.randomUUID?.() ??
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -22,7 +22,8 @@ interface ListLoaderParts {
 
 export type ListLoader = ReturnType<typeof createListLoader>
 
-type ListName = Exclude<Need, `place:${string}`>
+const placePrefix = 'place:'
+type ListName = Exclude<Need, `${typeof placePrefix}${string}`>
 
 /**
  * The pause before data are fetched again because of an event. The event may have the same effect on all clients, so the pause is
@@ -55,6 +56,7 @@ export function createListLoader({
     needed.add(need)
     loading ??= loadNeeded().finally(() => {
       loading = undefined
+      // These became needed after `loadNeeded` had looked for the last time.
       for (const each of needed) if (!closing.aborted) load(each)
       if (loading === undefined && !hasEnded) parts.onSettled()
     })
@@ -85,7 +87,7 @@ export function createListLoader({
   }
 
   const loadFromServer = (need: Need) =>
-    need.startsWith('place:') ? fetchPlace(need.slice(6)) : fetchList(need as ListName)
+    need.startsWith(placePrefix) ? fetchPlace(need.slice(placePrefix.length)) : fetchList(need as ListName)
 
   /** The leader stores everything except presence, which is fetched from the server. */
   async function loadFromLeader(needs: readonly Need[], read: () => Promise<Stored>) {

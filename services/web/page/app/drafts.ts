@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { reportStorageFailure } from '../ui/problems.ts'
 
 /**
  * Drafts of messages, stored by person and by channel, conversation or thread, so that they survive a reload. `forgetStored` removes those of
@@ -30,12 +31,16 @@ export const hasDraft = (userId: string, draftId: string) => storedKeys.value.ha
 
 export const readDraft = (userId: string, draftId: string) => localStorage.getItem(keyOf(userId, draftId)) ?? ''
 
-/** Stores a draft, or removes it when `text` is empty. @throws DOMException when the browser's storage is full or disabled. */
+/** Stores a draft, or removes it when `text` is empty. The person is told when the browser's storage is full or disabled. */
 export function storeDraft(userId: string, draftId: string, text: string) {
   const key = keyOf(userId, draftId)
-  if (text === '') localStorage.removeItem(key)
-  else localStorage.setItem(key, text)
-  mark(key, text !== '')
+  try {
+    if (text === '') localStorage.removeItem(key)
+    else localStorage.setItem(key, text)
+    mark(key, text !== '')
+  } catch (error) {
+    reportStorageFailure(error)
+  }
 }
 
 /** Calls `onText` when another tab stores the same draft, until the returned function is called. */

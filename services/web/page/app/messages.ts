@@ -23,22 +23,25 @@ export function createMessages(engine: SyncEngine, { read }: EngineReads, toggle
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     /** A message with what the person has turned on or off. */
     shown: (message: Message) => read(`message:${message.id}`, () => toggles.shown(message)),
+    /** Whether a message is saved. Undefined when that is not known. */
+    isSaved: (messageId: string) => read(`message:${messageId}`, () => toggles.isSaved(messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
     outboxIds: () => read('outbox', engine.outboxIds),
 
     /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
-    open: engine.openMessages,
+    openPlace: engine.openMessages,
     openAround: engine.openAround,
     openThread: engine.openThread,
     /** Call it when a thread is closed. The replies of recently closed threads are kept. */
     leaveThread: closedThreads.add,
     openPins: (id: string) => attempt(engine.openPins(id)),
-    close: engine.closePlace,
-    trim: engine.trimMessages,
+    closePlace: engine.closePlace,
+    trimMessages: engine.trimMessages,
     send: engine.send,
-    retry: engine.retry,
-    discard: engine.discard,
+    /** These two are for the id of a message of the outbox. */
+    retryMessage: engine.retry,
+    discardMessage: engine.discard,
   }
 }
 

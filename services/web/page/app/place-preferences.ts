@@ -73,7 +73,7 @@ async function isAnswered(workspace: Workspace, id: string, change: Change): Pro
 }
 
 /** Listens to the events of a channel or conversation, because an event may come before the response to its request. */
-function listenTo({ connection, ended, known, listen }: Workspace, id: string) {
+function listenTo({ connection, ended, detailsOnServer, listen }: Workspace, id: string) {
   const heard = signal<readonly ChannelPreferences[]>([])
   const { value: before } = connection
   const end = listen(({ type, payload }) => {
@@ -85,7 +85,7 @@ function listenTo({ connection, ended, known, listen }: Workspace, id: string) {
     async until(saved: ChannelPreferences) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const stop = effect(() => {
-        const isKnown = isSame(known(id) ?? saved, saved)
+        const isKnown = isSame(detailsOnServer(id) ?? saved, saved)
         if (isKnown || heard.value.some((event) => isSame(event, saved)) || connection.value !== before) resolve()
       })
       ended.addEventListener('abort', () => resolve(), { once: true })

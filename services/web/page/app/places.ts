@@ -5,19 +5,21 @@ import { createChannelFinder } from './channel-finder.ts'
 import type { EngineReads } from './engine-reads.ts'
 import { createStoredMap } from './stored-map.ts'
 
+export type PlaceDetails = KnownChannel | KnownConversation
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
 
 export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
-export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
+/** What channels and conversations have in common: the id, the read state, and what the person has set. */
+export const detailsOf = (place: Place): PlaceDetails => (place.kind === 'channel' ? place.channel : place.conversation)
 
 /** The conversations of the person, and the channels that they have joined, because a server may have very many. */
 export function createPlaces(client: Client, engine: SyncEngine, myId: string, { read, keep }: EngineReads) {
   /** What the person has set for channels and conversations, by id, until the engine has it. */
   const unsavedPreferences = createStoredMap('set', myId, isChange)
   const find = (id: string) => engine.channel(id) ?? engine.conversation(id)
-  const known = (id: string) => read(`place:${id}`, () => find(id))
+  const detailsOnServer = (id: string): PlaceDetails | undefined => read(`place:${id}`, () => find(id))
   const isFavourite = (id: string) => unsavedPreferences.all().get(id)?.isFavourite ?? find(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
     const favourites = ids.filter(isFavourite)
@@ -42,14 +44,14 @@ export function createPlaces(client: Client, engine: SyncEngine, myId: string, {
     isFavourite,
     unsavedPreferences,
     totals: () => read('unread', engine.totals),
-    /** The channel or conversation with this id as the engine has it. `place` also has `unsavedPreferences`. */
-    known,
-    /** The channel or conversation with this id. Undefined unless the person has joined it or has it open. */
+    /** The details of the channel or conversation with this id as the server has them, without `unsavedPreferences`. */
+    detailsOnServer,
+    /** The channel or conversation with this id, with `unsavedPreferences`. Undefined unless the person has joined it or has it open. */
     place(id: string): Place | undefined {
-      const item = known(id)
-      if (!item) return undefined
+      const details = detailsOnServer(id)
+      if (!details) return undefined
       const change = unsavedPreferences.all().get(id)
-      const changed = change ? { ...item, ...change } : item
+      const changed = change ? { ...details, ...change } : details
       return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
   }

@@ -9,7 +9,7 @@ import { createPersonOfPage } from './person-of-page.ts'
 import { shownPerson } from './shown-person.ts'
 import {
   endSession,
-  fetchWhenEnded,
+  fetchAfterSignOut,
   finishRemovals,
   hasPendingSignOut,
   notePendingSignOut,
@@ -41,8 +41,8 @@ const person = createPersonOfPage()
 const firstStream = Promise.withResolvers<void>()
 /** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
 export const streamRequested = firstStream.promise
-const fetchAndNote: typeof fetch = (...input) => {
-  const response = fetchWhenEnded(...input)
+const fetchAndNoteStream: typeof fetch = (...input) => {
+  const response = fetchAfterSignOut(...input)
   if (String(input[0]).startsWith('/events')) firstStream.resolve()
   return response
 }
@@ -55,7 +55,7 @@ export const client: Client = createClient({
   baseUrl: '',
   userId: person.notedId(),
   tokens,
-  fetch: fetchAndNote,
+  fetch: fetchAndNoteStream,
   onSignedOut: leave,
 })
 

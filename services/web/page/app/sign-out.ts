@@ -17,7 +17,10 @@ const noticeMs = 1_500
 /** The longest wait for the removal of a store, because nobody can sign in meanwhile. */
 const removalMs = 3_000
 
-/** The tokens of this page. The refresh token is in a cookie that scripts cannot read. */
+/**
+ * The tokens of this page, for its client (`session.ts`) and for the one that signs out here. The refresh token is in a cookie that scripts
+ * cannot read.
+ */
 export const tokens = tokensInCookie()
 
 let ending: Promise<void> | undefined
@@ -47,7 +50,7 @@ export function finishRemovals() {
  * Waits until no sign-out is pending, and then sends the request. So a reload does not sign the person in again, and the sign-out does
  * not end the session of the next person.
  */
-export const fetchWhenEnded: typeof fetch = async (...request) => {
+export const fetchAfterSignOut: typeof fetch = async (...request) => {
   if (hasPendingSignOut()) await endSession()
   return fetchInTime(...request)
 }
@@ -81,12 +84,16 @@ async function tryUntilEnded() {
   await new Promise(() => {})
 }
 
+/** Tries in one tab at a time. Otherwise a slow tab could end the session of the next sign-in. */
+const tryToEnd = () => withLock('parley.sign-out', endOnce)
+
 /** Tries to sign out once. Returns undefined when the server cannot be reached. */
 async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined> {
   const userId = localStorage.getItem(pendingKey)
   // Another tab has signed out already.
   if (userId === null) return {}
   if (userId !== '') await Promise.race([removeStored(userId), pause(removalMs)])
+  // A client of its own: the requests of the client of the page wait for this one (`fetchAfterSignOut`).
   const client = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
   try {
     const logoutUrl = await client.signOut()
@@ -110,6 +117,3 @@ async function removeStored(userId: string) {
     store.close()
   }
 }
-
-/** Tries in one tab at a time. Otherwise a slow tab could end the session of the next sign-in. */
-const tryToEnd = () => withLock('parley.sign-out', endOnce)

@@ -7,6 +7,10 @@ import { readStoredValue } from '../ui/stored-value.ts'
  * `forgetStored` removes it at a sign-out. Stored values that `isValue` does not accept are skipped.
  */
 export function createStoredMap<Value extends object>(
+  /**
+   * Unread marks, quotations, unsaved preferences (`set`), unsaved edits, and read positions that are not sent yet. Browsers have values by
+   * these names already, so the names do not change.
+   */
   name: 'unread' | 'quoted' | 'set' | 'edited' | 'read',
   userId: string,
   isValue: (value: unknown) => value is Value,

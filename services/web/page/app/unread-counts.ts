@@ -1,5 +1,4 @@
-import type { KnownChannel, KnownConversation } from '@parley/client'
-import { type Place, readStateOfPlace } from './places.ts'
+import { detailsOf, type Place, type PlaceDetails } from './places.ts'
 import type { Workspace } from './workspace.ts'
 
 /**
@@ -7,16 +6,16 @@ import type { Workspace } from './workspace.ts'
  * and of what is muted only mentions are.
  */
 export function unreadCountOf(workspace: Workspace, place: Place): number {
-  const state = readStateOfPlace(place)
-  const count = countWithoutMarks(state)
-  const isSeen = count > 0 && workspace.seenId.value === state.id
-  return (isSeen ? 0 : count) + countOfMarks(workspace, state)
+  const details = detailsOf(place)
+  const count = countWithoutMarks(details)
+  const isSeen = count > 0 && workspace.seenId.value === details.id
+  return (isSeen ? 0 : count) + countOfMarks(workspace, details)
 }
 
 /** The number of these messages that mention the person. */
 export function mentionCountOf({ marks }: Workspace, place: Place): number {
-  const state = readStateOfPlace(place)
-  return state.mentionCount + marks.mentionCount(state.id, state)
+  const details = detailsOf(place)
+  return details.mentionCount + marks.mentionCount(details.id, details)
 }
 
 export function hasUnread(workspace: Workspace, id: string): boolean {
@@ -25,19 +24,19 @@ export function hasUnread(workspace: Workspace, id: string): boolean {
 }
 
 /** The unread messages without those that the person has marked. */
-const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
+const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: PlaceDetails) =>
   isMuted ? mentionCount : unreadCount
 
 /** The number of messages that are unread only because of the person's marks. Of what is muted only mentions count. */
-const countOfMarks = ({ marks }: Workspace, state: KnownChannel | KnownConversation) =>
-  state.isMuted ? marks.mentionCount(state.id, state) : marks.count(state.id, state)
+const countOfMarks = ({ marks }: Workspace, details: PlaceDetails) =>
+  details.isMuted ? marks.mentionCount(details.id, details) : marks.count(details.id, details)
 
 /** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
 export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
   const { unreadCount, mentionCount } = workspace.totals()
   const { value: seenId } = workspace.seenId
   // As the totals, without `unsavedPreferences`.
-  const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
+  const seen = unreadCount > 0 && seenId !== undefined ? workspace.detailsOnServer(seenId) : undefined
   // Channels that the person has not joined are not in the totals.
   if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
   return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
@@ -47,8 +46,8 @@ export function unreadTotals(workspace: Workspace): { unreadCount: number; menti
 export function markedCount(workspace: Workspace): number {
   let count = 0
   for (const id of workspace.marks.ids()) {
-    const state = workspace.known(id)
-    if (state) count += countOfMarks(workspace, state)
+    const details = workspace.detailsOnServer(id)
+    if (details) count += countOfMarks(workspace, details)
   }
   return count
 }

@@ -102,14 +102,14 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     /** Aborted when the workspace ends. What waits for something must check it before a request: the client may have another person then. */
     ended: ended.signal,
     isReady,
-    /** The channel or conversation whose newest messages the person sees at this moment. */
+    /** The channel or conversation whose newest messages the person sees at this moment. Only `useReading` sets it. */
     seenId: signal<string | undefined>(undefined),
-    /** The id of the shown channel, conversation or message, if it does not exist or the person may not read it. */
+    /** The id of the shown channel, conversation or message, if it does not exist or the person may not read it. Only `useOpenPlace` sets it. */
     missingId: signal<string | undefined>(undefined),
     /** Resolves once the stored data of the person are loaded. */
     restored: engine.restored,
     connection,
-    /** The number of followed threads with unread replies. `watchThreads` keeps it up to date. */
+    /** The number of followed threads with unread replies. Only `watchThreads` sets it. */
     unreadThreads: signal(0),
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,

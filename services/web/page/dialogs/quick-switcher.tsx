@@ -1,6 +1,6 @@
 import { effect, untracked } from '@preact/signals'
 import { channelAddress, navigate, openPlaceId } from '../app/address.ts'
-import { readStateOfPlace } from '../app/places.ts'
+import { detailsOf } from '../app/places.ts'
 import { unreadCountOf } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -44,7 +44,7 @@ function likelyFirst(workspace: Workspace): Choice[] {
     if (id === openId) return visited.length + 3
     const place = workspace.place(id)
     const unreadCount = place ? unreadCountOf(workspace, place) : 0
-    const mentionCount = place ? readStateOfPlace(place).mentionCount : 0
+    const mentionCount = place ? detailsOf(place).mentionCount : 0
     if (mentionCount > 0 || (place?.kind === 'direct' && unreadCount > 0)) return -1
     const at = visited.indexOf(id)
     return at >= 0 ? at : visited.length + (unreadCount > 0 ? 0 : workspace.isFavourite(id) ? 1 : 2)

@@ -93,7 +93,15 @@ export async function findOptions(
 }
 
 /** All members of a small channel, as the server has said last. */
-let membersOfChannel: { channelId: string; memberCount: number; ids: readonly string[]; fetchedAt: number } | undefined
+interface FetchedMembers {
+  channelId: string
+  memberCount: number
+  ids: readonly string[]
+  fetchedAt: number
+}
+
+/** The members of the channel in which the person has typed a name last. They are removed together with the workspace. */
+const fetchedMembers = new WeakMap<Workspace, FetchedMembers>()
 /** The members of a channel with no more than these are fetched once. The server sends as many at a time. */
 const maxFetched = 200
 /** A change of the members is known by their number, but not that one has come and another one has left. */
@@ -104,7 +112,7 @@ async function findMemberIds(typed: string, workspace: Workspace, channelId: str
   const place = workspace.place(channelId)
   if (place?.kind === 'direct') return [place.conversation.otherUser.id, workspace.myId]
   const memberCount = place?.channel.memberCount ?? Infinity
-  const known = membersOfChannel
+  const known = fetchedMembers.get(workspace)
   if (known?.channelId === channelId && known.memberCount === memberCount) {
     if (Date.now() - known.fetchedAt < refetchAfterMs) return known.ids
   }
@@ -112,7 +120,7 @@ async function findMemberIds(typed: string, workspace: Workspace, channelId: str
   const input = { params: { channelId }, query, signal }
   const { members } = await workspace.client.request('GET /channels/:channelId/members', input)
   const ids = members.map(({ id }) => id)
-  if (memberCount <= maxFetched) membersOfChannel = { channelId, memberCount, ids, fetchedAt: Date.now() }
+  if (memberCount <= maxFetched) fetchedMembers.set(workspace, { channelId, memberCount, ids, fetchedAt: Date.now() })
   return ids
 }
 

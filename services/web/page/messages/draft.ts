@@ -2,7 +2,6 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { draftIdOf, followDraft, readDraft, storeDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { reportStorageFailure } from '../ui/problems.ts'
 
 export type Draft = ReturnType<typeof useDraft>
 
@@ -42,11 +41,7 @@ export function useDraft(
     read: () => readDraft(myId, draftId),
     store(text: string) {
       typedElsewhere.current = ''
-      try {
-        storeDraft(myId, draftId, text)
-      } catch (error) {
-        reportStorageFailure(error)
-      }
+      storeDraft(myId, draftId, text)
     },
   }
 }

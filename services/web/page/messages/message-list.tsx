@@ -41,8 +41,8 @@ interface MessageListProps extends ListPositionProps {
   unreadCount?: number
   /** Opens the newest messages, if the list does not contain them. The whole list is replaced then. */
   openNewest?: (isByKey: boolean) => void
-  /** The `seq` up to which the person had read when the list was opened. The unread line is after this message. */
-  readSeq?: number | undefined
+  /** The unread line is after the message with this `seq`. Undefined: there is no line. */
+  lineSeq?: number | undefined
   /** Opens the first unread message, if the list does not contain it. */
   openFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */

@@ -37,7 +37,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
   const { toggles } = workspace
-  const isSaved = toggles.isSaved(id)
+  const isSaved = workspace.isSaved(id)
 
   async function refreshSaved() {
     const before = toggles.saved.get(id)

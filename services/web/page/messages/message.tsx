@@ -65,7 +65,7 @@ export function MessageArticle(props: MessageProps) {
   const isMentioned = workspace.mentionsMe(message.mentions)
   const isInUse = isPointedAt.value || hasFocus.value
   // A list of saved messages, or of others, needs no marks.
-  const isSaved = view !== 'other' && workspace.toggles.isSaved(id)
+  const isSaved = view !== 'other' && workspace.isSaved(id)
 
   // Messages that an earlier version has stored have no previews.
   const hasPreviews = message.previews?.length > 0

@@ -56,14 +56,14 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: Pen
             <button
               type="button"
               class="link-button"
-              onClick={() => void workspace.retry(id).catch(reportStorageFailure)}
+              onClick={() => void workspace.retryMessage(id).catch(reportStorageFailure)}
             >
               {t('Retry')}
             </button>{' '}
             <button
               type="button"
               class="link-button"
-              onClick={() => void workspace.discard(id).catch(reportStorageFailure)}
+              onClick={() => void workspace.discardMessage(id).catch(reportStorageFailure)}
             >
               {t('Discard')}
             </button>

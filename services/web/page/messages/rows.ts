@@ -15,8 +15,8 @@ interface RowsOptions {
   /** The ids of messages whose deletion is still waiting. */
   hidden: ReadonlySet<string>
   myId: string
-  /** All messages after this `seq` are unread. */
-  readSeq: number | undefined
+  /** The unread line is before the first message of others after this `seq`. */
+  lineSeq: number | undefined
 }
 
 const closeTogetherMs = 5 * 60_000
@@ -28,7 +28,7 @@ const messageRows = new WeakMap<Message, Row & { kind: 'message' }>()
  * The rows of a list: the messages in their order, with day lines and the unread line between them, and then the unsent messages. An
  * unsent message has the same lines above it as the sent one will have, so that nothing moves when it is sent.
  */
-export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions): Row[] {
+export function rowsOf({ messages, outbox, hidden, myId, lineSeq }: RowsOptions): Row[] {
   const rows: Row[] = []
   let previous: RowMessage | undefined
   let day = { begins: 0, ends: 0 }
@@ -42,7 +42,7 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
   for (const message of messages) {
     if (hidden.has(message.id)) continue
     const isNewDay = beginsDay(message.createdAt)
-    const isFirstUnread = !hasLine && readSeq !== undefined && message.seq > readSeq && message.author.id !== myId
+    const isFirstUnread = !hasLine && lineSeq !== undefined && message.seq > lineSeq && message.author.id !== myId
     if (isFirstUnread) {
       hasLine = true
       rows.push({ kind: 'unread', key: 'unread', at: isNewDay ? message.createdAt : undefined })

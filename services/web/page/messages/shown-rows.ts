@@ -18,7 +18,7 @@ interface ListMessages {
 }
 
 interface ShownRowsOptions extends ListMessages {
-  readSeq?: number | undefined
+  lineSeq?: number | undefined
   hasOlder: boolean
 }
 
@@ -26,15 +26,15 @@ export type ShownRows = ReturnType<typeof useShownRows>
 
 /** What a list of messages shows: its messages without those that are being deleted, as rows. */
 export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
-  const { readSeq, hasOlder } = options
+  const { lineSeq, hasOlder } = options
   const { messages, outbox } = useKeptMessages(options)
   const { value: hidden } = workspace.deletions.hidden
   /** Whether the first unread message is one of the older ones, which are not loaded. */
-  const isLineOutside = readSeq !== undefined && hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
-  const lineSeq = isLineOutside ? undefined : readSeq
+  const isLineOutside = lineSeq !== undefined && hasOlder && (messages?.[0]?.seq ?? 0) > lineSeq + 1
+  const shownLineSeq = isLineOutside ? undefined : lineSeq
   const rows = useMemo(
-    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq: lineSeq }),
-    [messages, outbox, hidden, lineSeq, today.value],
+    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, lineSeq: shownLineSeq }),
+    [messages, outbox, hidden, shownLineSeq, today.value],
   )
   return {
     messages,

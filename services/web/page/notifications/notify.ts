@@ -71,20 +71,20 @@ function messageForMe({ type, payload }: WireEvent, workspace: Workspace): Messa
   const { author, mentions, channelId } = message
   if (author.id === workspace.myId) return undefined
   const isDirect = type === 'NEW_DM_MESSAGE'
-  const isForMe = workspace.known(channelId)?.isMuted
+  const isForMe = workspace.detailsOnServer(channelId)?.isMuted
     ? !isDirect && mentions.includes(workspace.myId)
-    : isDirect || mentionsMe(message, workspace)
+    : isDirect || notifiesByMention(message, workspace)
   return isForMe ? message : undefined
 }
 
-/** Whether a message mentions the person. In a reply `@channel` and `@here` do not count, because most people of the channel do not read it. */
-export function mentionsMe({ mentions, threadId }: Message, workspace: Workspace): boolean {
+/** Whether a mention notifies the person. In a reply `@channel` and `@here` do not, because most people of the channel do not read it. */
+export function notifiesByMention({ mentions, threadId }: Message, workspace: Workspace): boolean {
   return workspace.mentionsMe(threadId ? mentions.filter((mention) => !mention.startsWith('@')) : mentions)
 }
 
 /** Whether a message of somebody else is in a channel of whose every message the person is notified. */
 function isOfChosenChannel({ author, channelId }: Message, workspace: Workspace): boolean {
-  const channel = workspace.known(channelId)
+  const channel = workspace.detailsOnServer(channelId)
   // The choice stays when the person leaves the channel.
   const isMember = channel !== undefined && 'isMember' in channel && channel.isMember
   return isMember && channel.notifiesOfAll && !channel.isMuted && author.id !== workspace.myId

@@ -14,7 +14,7 @@ export function SavedMessages({ workspace }: { workspace: Workspace }) {
     list.refresh()
   }
   // A message disappears as soon as the person removes it.
-  const shown = list.items?.filter((message) => workspace.toggles.isSaved(workspace.shown(message).id) !== false)
+  const shown = list.items?.filter((message) => workspace.isSaved(message.id) !== false)
   return (
     <LiveList
       name={t('Saved messages')}

@@ -4,7 +4,7 @@ import { address } from '../app/address.ts'
 import { hasAttention } from '../app/attention.ts'
 import { NotLoaded } from '../app/page.tsx'
 import { createPart } from '../app/part.ts'
-import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
+import { detailsOf, nameOfPlace, type Place } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
@@ -65,7 +65,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const messages = part.isUnknown ? undefined : timeline.messages
   const outbox = useOutbox(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
-  const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
+  const { unreadCount, readSeq, lastSeq } = detailsOf(place)
 
   const isMarked = workspace.marks.isMarked(id, { readSeq })
   const isAway = isCovered || !hasAttention.value
@@ -99,7 +99,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           if (isByKey) box.current!.focus()
         }}
         {...line}
-        openFirstUnread={() => part.openUnread(line.readSeq! + 1)}
+        openFirstUnread={() => part.openUnread(line.lineSeq! + 1)}
         target={part.target}
         editingId={editing.id}
         isResumed={editing.isResumed}
@@ -113,7 +113,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
-        {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
+        {...(position === undefined && { trim: (most: number) => workspace.trimMessages(id, most) })}
       />
       <LoadedEphemeralMessages workspace={workspace} channelId={id} />
       {place.kind === 'direct' && workspace.user(place.conversation.otherUser.id)?.isActive === false && (

@@ -14,7 +14,7 @@ const hasUnreadForMe = (workspace: Workspace) =>
   [...workspace.marks.ids()].some((id) => hasMarkedMention(workspace, id)) ||
   workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
-function hasMarkedMention({ marks, known }: Workspace, id: string): boolean {
-  const state = known(id)
-  return state !== undefined && marks.mentionCount(id, state) > 0
+function hasMarkedMention({ marks, detailsOnServer }: Workspace, id: string): boolean {
+  const details = detailsOnServer(id)
+  return details !== undefined && marks.mentionCount(id, details) > 0
 }

@@ -42,7 +42,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
         <UnsentText
           key={entry.id}
           text={entry.body.content}
-          onDiscard={() => void workspace.discard(entry.id).catch(reportStorageFailure)}
+          onDiscard={() => void workspace.discardMessage(entry.id).catch(reportStorageFailure)}
         >
           <FileCount body={entry.body} />
         </UnsentText>

@@ -24,7 +24,8 @@ export function useOpenPlace(workspace: Workspace, id: string, messageId: string
   useEffect(() => {
     const leaving = new AbortController()
     missingId.value = undefined
-    const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId, leaving.signal)
+    const opened =
+      messageId === undefined ? workspace.openPlace(id) : openMessage(workspace, id, messageId, leaving.signal)
     opened.catch((error) => {
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
@@ -35,7 +36,7 @@ export function useOpenPlace(workspace: Workspace, id: string, messageId: string
   }, [messageId, isLost, attempts.current])
   useEffect(
     () => () => {
-      workspace.close(id)
+      workspace.closePlace(id)
       missingId.value = undefined
     },
     [],

@@ -7,7 +7,7 @@ import { isUnread, markAsRead } from '../app/mark-as-read.ts'
 import { openAnotherAfter } from '../app/open-another.ts'
 import { createPart } from '../app/part.ts'
 import { setPreferences } from '../app/place-preferences.ts'
-import { nameOfPlace, type Place, readStateOfPlace } from '../app/places.ts'
+import { detailsOf, nameOfPlace, type Place } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { LeavePrivate } from '../dialogs/leave-private.tsx'
 import { t } from '../texts/texts.ts'
@@ -135,7 +135,7 @@ interface Dialogs {
 }
 
 function itemsOf(workspace: Workspace, place: Place, { onSettings, onNotifications, onLeave }: Dialogs): MenuItem[] {
-  const { id, isFavourite, isMuted } = readStateOfPlace(place)
+  const { id, isFavourite, isMuted } = detailsOf(place)
   const channel = place.kind === 'channel' ? place.channel : undefined
   const isJoined = channel?.isMember ?? true
   return [

@@ -1,5 +1,5 @@
 import { setPreferences } from '../app/place-preferences.ts'
-import { type Place, readStateOfPlace } from '../app/places.ts'
+import { detailsOf, type Place } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Drawing, Icon, IconButton } from '../ui/icons.tsx'
@@ -16,7 +16,7 @@ interface PlaceTogglesProps {
 
 /** The buttons of a channel or conversation that make it a favourite and mute it, or the button to join a public channel. */
 export function PlaceToggles({ workspace, place }: PlaceTogglesProps) {
-  const { id, isFavourite, isMuted } = readStateOfPlace(place)
+  const { id, isFavourite, isMuted } = detailsOf(place)
   if (place.kind === 'channel' && !place.channel.isMember) {
     return place.channel.isPrivate ? null : <JoinButton workspace={workspace} channelId={id} />
   }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
-import { nameOfPlace, readStateOfPlace } from '../app/places.ts'
+import { detailsOf, nameOfPlace } from '../app/places.ts'
 import { mentionCountOf, unreadCountOf } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
@@ -48,7 +48,7 @@ interface PlaceLinkProps {
 const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null
-  const { isMuted } = readStateOfPlace(place)
+  const { isMuted } = detailsOf(place)
   const mentionCount = mentionCountOf(workspace, place)
   const unreadCount = unreadCountOf(workspace, place)
   const isDraft = hasDraft(workspace.myId, id) || workspace.quotations.of(id) !== undefined

@@ -33,8 +33,8 @@ interface ThreadPanelProps {
 
 /** The thread of a message, shown beside the channel. */
 export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered }: ThreadPanelProps) {
-  /** The `seq` up to which the person had read the replies when they opened the thread. */
-  const readSeq = useSignal<number | undefined>(undefined)
+  /** The unread line is after the reply with this `seq`: the person had read up to it when they opened the thread. */
+  const lineSeq = useSignal<number | undefined>(undefined)
   const isAtEnd = useSignal(replyId === undefined)
   const box = useRef<HTMLTextAreaElement>(null)
   const place = workspace.place(channelId)
@@ -81,7 +81,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
             parentId={parentId}
             replies={replies}
             isSeen={isAtEnd.value && !isCovered}
-            onReadSeq={(seq) => (readSeq.value = seq)}
+            onReadSeq={(seq) => (lineSeq.value = seq)}
           />
         )}
         <IconButton icon="close" name={t('Close')} onClick={close} />
@@ -112,7 +112,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
             toNewest()
             if (isByKey) box.current!.focus()
           }}
-          readSeq={readSeq.value}
+          lineSeq={lineSeq.value}
           onAtEnd={(value) => (isAtEnd.value = value)}
           target={targetId === undefined ? undefined : { messageId: targetId }}
           editingId={editing.id}

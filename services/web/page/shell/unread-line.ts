@@ -24,28 +24,29 @@ export function useUnreadLine(
   id: string,
   { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
 ) {
-  const seq = useSignal<number | undefined>(undefined)
-  /** The position at which the person has seen the line. */
-  const lineSeenAt = useSignal<number | undefined>(undefined)
+  /** The line is after the message with this `seq`. Undefined without a line. */
+  const lineSeq = useSignal<number | undefined>(undefined)
+  /** The `lineSeq` at which the person has seen the line. */
+  const seenLineSeq = useSignal<number | undefined>(undefined)
   const isFirstRender = useRef(true)
   if (isFirstRender.current) {
     const marked = workspace.marks.take(id, { readSeq })
-    seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
+    lineSeq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
     isFirstRender.current = false
   }
   useEffect(() => {
     if (unreadCount > 0) {
-      if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)
-    } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
+      if (isAway || !isAtEnd) lineSeq.value ??= Math.max(readSeq, seenSeq)
+    } else if (isAway && isAtEnd && !isMarked) lineSeq.value = undefined
     // The numbers are no dependencies, because the line stays where it is while further messages come.
   }, [isAway, isAtEnd, unreadCount === 0])
   return {
-    readSeq: seq.value,
+    lineSeq: lineSeq.value,
     /** Whether the person has seen the line. A line that they have set counts as unseen, because they want to come back to it. */
-    isLineSeen: !isMarked && lineSeenAt.value === seq.value,
+    isLineSeen: !isMarked && seenLineSeq.value === lineSeq.value,
     onLineSeen() {
-      if (!isAway) lineSeenAt.value = seq.value
+      if (!isAway) seenLineSeq.value = lineSeq.value
     },
-    mark: (next: number) => (seq.value = next),
+    mark: (next: number) => (lineSeq.value = next),
   }
 }

@@ -7,15 +7,15 @@ type SignInResponse = ResponseOf<SignInOperation>
 export type WaitingSignIn = Extract<SignInResponse, { mfaRequired: true }>
 
 /** A sign-in that waits for a second factor. */
-export const waiting = signal<WaitingSignIn | null>(null)
+export const waitingSignIn = signal<WaitingSignIn | null>(null)
 
 /** Signs in and opens the address that the person wanted, or asks for the second factor first. */
 export async function completeSignIn(signIn: () => Promise<SignInResponse>) {
   const response = await signIn()
   if ('mfaRequired' in response) {
-    waiting.value = response
+    waitingSignIn.value = response
     return
   }
-  waiting.value = null
+  waitingSignIn.value = null
   await continueSession(address.value.view === 'link' ? '/' : location.pathname + location.search)
 }

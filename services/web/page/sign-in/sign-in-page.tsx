@@ -10,7 +10,7 @@ import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { textOf } from '../ui/problems.ts'
 import { markIcon } from '../ui/tab-icon.ts'
 import { SignInArt } from './art.tsx'
-import { completeSignIn, waiting } from './complete-sign-in.ts'
+import { completeSignIn, waitingSignIn } from './complete-sign-in.ts'
 import { EndOfSession } from './end-of-session.tsx'
 import { providerRefusal } from './provider-refusals.ts'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
@@ -49,7 +49,8 @@ export function SignIn() {
   const content = () => {
     if (failure && !options) return <p role="alert">{failure}</p>
     if (!options) return <p role="status">{t('Connecting…')}</p>
-    if (waiting.value) return <SecondStep signIn={waiting.value} onBack={() => (waiting.value = null)} />
+    if (waitingSignIn.value)
+      return <SecondStep signIn={waitingSignIn.value} onBack={() => (waitingSignIn.value = null)} />
     const { value: shown } = address
     if (shown.view === 'link' && shown.kind !== 'sign-in')
       return <ChoosePassword email={link.email} token={link.token} />
@@ -82,12 +83,12 @@ interface SignInMethodsProps {
 
 function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProps) {
   const { mode } = options
-  const { value: left } = session
+  const ended = session.value.state === 'signed-out' ? session.value.ended : undefined
   return (
     <>
       <div>
         <h1>{t('Sign in')}</h1>
-        {left.state === 'signed-out' && left.ended && <EndOfSession key={left.ended.userId} {...left.ended} />}
+        {ended && <EndOfSession key={ended.userId} {...ended} />}
       </div>
       <Form
         name={t('Sign in')}

@@ -2,7 +2,7 @@ import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parle
 import { computed, effect } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { mayNotify, mentionsMe, notify } from '../notifications/notify.ts'
+import { mayNotify, notifiesByMention, notify } from '../notifications/notify.ts'
 import { ignoreFailure } from '../ui/retries.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
@@ -17,8 +17,8 @@ const maxReplies = 50
 const maxSettled = 500
 
 /**
- * Keeps the number of unread threads up to date, and shows notifications of replies in followed threads. The first 25 unread threads are known by their ids, so
- * an event rarely leads to a request. Returns a function that ends it.
+ * Keeps the number of unread threads up to date, and shows notifications of replies in followed threads. The first 25 unread threads are
+ * known by their ids, so an event rarely leads to a request. Returns a function that ends it.
  */
 export function watchThreads(workspace: Workspace): () => void {
   const { client, myId, unreadThreads } = workspace
@@ -118,11 +118,13 @@ export function watchThreads(workspace: Workspace): () => void {
 
   /** Whether the person may be notified of a reply here. Of replies that mention them, `notifications/notify.ts` notifies them. */
   const isForMe = (reply: Message) =>
-    reply.author.id !== myId && !mentionsMe(reply, workspace) && !workspace.known(reply.channelId)?.isMuted
+    reply.author.id !== myId &&
+    !notifiesByMention(reply, workspace) &&
+    !workspace.detailsOnServer(reply.channelId)?.isMuted
 
   /**
-   * Notifies the person of a reply in a thread that is unread already. Of the first unread reply they are notified with the event that follows. The reply may also be in an
-   * unread thread that is not known. Then this thread is one of the first now, and the server says so.
+   * Notifies the person of a reply in a thread that is unread already. Of the first unread reply they are notified with the event that
+   * follows. The reply may also be in an unread thread that is not known. Then this thread is one of the first now, and the server says so.
    */
   function keepReply(reply: Message) {
     const parentId = reply.threadId!

@@ -1,17 +1,11 @@
 import { isPageAddress, isPageFile } from './addresses.ts'
+import type { BuiltFiles } from './built-files.ts'
 import type { Snapshot } from './notes.ts'
-
-export interface Shell {
-  /** The name of the build. It is different for every build of the page. */
-  build: string
-  /** The addresses of the files that a first view loads. */
-  files: readonly string[]
-  /** The addresses of all further scripts. */
-  parts: readonly string[]
-}
+import { rootElement, withSnapshot } from './page-with-snapshot.ts'
 
 declare const self: ServiceWorkerGlobalScope
 
+/** The names of all caches of the page begin with it. It never changes, because a build finds the caches of earlier builds by it. */
 const prefix = 'parley.shell:'
 const page = '/'
 /** The address of the snapshot in the cache. The server has no such file. */
@@ -20,14 +14,6 @@ const snapshotFile = '/snapshot.json'
 const paintedImage = '/snapshot-is-painted'
 /** The browser gets the rest of the page after this time even if it requests no images. */
 const longestPaintMs = 500
-/**
- * Makes the browser render nothing before it has parsed the whole snapshot. Otherwise a slow processor renders two or three beginnings of
- * it first, and lays out the page for each. Chromium waits only for the beginning of the named element, so it is the last one of the
- * snapshot. Firefox does not know this link and ignores it.
- */
-const renderTogether = '<link rel="expect" href="#end-of-snapshot" blocking="render">'
-/** The root element of the page. */
-const rootElement = '<div id="app">'
 /** The server sends the page with `Vary: Accept`. The cached page is the response for every `Accept` header. */
 const anyAccept = { ignoreVary: true }
 
@@ -35,7 +21,7 @@ const anyAccept = { ignoreVary: true }
  * The cache of the page and its files. With it the page starts immediately, and without a network. It contains no responses of the API: the
  * store of the sync engine has the data of the person.
  */
-export function createShell({ build, files, parts }: Shell) {
+export function createPageCache({ build, files, parts }: BuiltFiles) {
   const own = prefix + build
   /** Ends the wait for the paint of a snapshot, by the query of its image. */
   const paints = new Map<string, () => void>()
@@ -177,46 +163,6 @@ export function createShell({ build, files, parts }: Shell) {
     cacheSnapshot: (snapshot: Snapshot | null) => inTurn(() => cacheSnapshot(snapshot)),
     forgetSnapshotOfOthers: (userId: string) => inTurn(() => forgetSnapshotOfOthers(userId)),
   }
-}
-
-/**
- * Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. Without
- * the styles of the page it is not displayed: a browser that needs a layout before they are loaded would search fonts for its texts.
- */
-async function withSnapshot(
-  response: Response,
-  { html, late, root }: Snapshot,
-  image: string,
-  isPainted: Promise<void>,
-): Promise<Response> {
-  const [head, body] = (await response.text()).split(rootElement)
-  const headers = new Headers(response.headers)
-  for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
-  // Not the page, but for instance the sign-in of a proxy.
-  if (body === undefined) return new Response(head, { headers })
-  const attributes = Object.entries(root).map(([name, value]) => {
-    const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
-    return ` ${attribute}="${value.replace(/[^\w-]/g, '')}"`
-  })
-  const begin = head!
-    .replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
-    .replace('<head>', `<head>${renderTogether}`)
-  const lastImage = `<img id="end-of-snapshot" src="${image}" alt="" loading="lazy">`
-  const shown = `${begin}<div id="snapshot" data-late="${late}" hidden inert aria-hidden="true">${html}${lastImage}</div>`
-  return new Response(inTwoParts(shown, rootElement + body, isPainted), { headers })
-}
-
-/** The body of the page. A browser runs the scripts when it has the whole page, so the second part waits for the paint of the first. */
-function inTwoParts(first: string, second: string, isPainted: Promise<void>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  return new ReadableStream({
-    async start(parts) {
-      parts.enqueue(encoder.encode(first))
-      await isPainted
-      parts.enqueue(encoder.encode(second))
-      parts.close()
-    },
-  })
 }
 
 /** Whether a response is this file, and not a page of a proxy, such as its sign-in. Some proxies send those with the status 200. */
