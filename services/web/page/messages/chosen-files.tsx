@@ -36,6 +36,8 @@ function Progress({ chosen: { file, state } }: { chosen: ChosenFile }) {
   if ('failure' in value) {
     return (
       <span class="send-state" data-failed role="alert">
+        {/* A screen reader reads the alert alone. */}
+        <span class="visually-hidden">{file.name}: </span>
         {value.failure}
       </span>
     )
