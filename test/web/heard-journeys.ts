@@ -18,6 +18,7 @@ import {
 export function heardJourneys(site: Site) {
   const { signIn } = site
   const announced = (page: Page) => page.locator('[aria-live=polite]')
+  const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text })
   /** Chooses files with the button by the text box. */
   async function attach(page: Page, ...names: string[]) {
     const chooser = page.waitForEvent('filechooser')
@@ -91,6 +92,17 @@ export function heardJourneys(site: Site) {
     await expect.poll(() => announced(page).textContent()).toBe('oswin: no boat')
   })
 
+  test('the number of emoji that a search finds is said', async () => {
+    const page = await signIn('olga')
+    await createChannel(page, 'winch')
+    await page.getByRole('button', { name: 'Emoji', exact: true }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Emoji' })
+    await dialog.getByRole('searchbox').pressSequentially('anchor')
+    await dialog.getByRole('status').filter({ hasText: 'Shown results: 2' }).waitFor()
+    await dialog.getByRole('searchbox').pressSequentially('zzz')
+    await dialog.getByRole('status').filter({ hasText: 'Nothing was found' }).waitFor()
+  })
+
   test('a file is said to be attached, and a refused one is named', async () => {
     const page = await signIn('omar')
     await createChannel(page, 'tiller')
@@ -100,5 +112,43 @@ export function heardJourneys(site: Site) {
       .getByRole('alert')
       .filter({ hasText: /^course\.exe: The filename must end in/ })
       .waitFor()
+  })
+
+  test('who was added to a channel or removed from it is said', async () => {
+    const page = await signIn('oskar')
+    await createChannel(page, 'galley')
+    await Person.signIn(site.baseUrl, 'ottilie@example.com')
+    await page.getByRole('button', { name: 'Channel settings' }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Channel settings' })
+    await dialog.getByRole('button', { name: 'Add a member' }).press('Enter')
+    await dialog.getByRole('combobox', { name: 'Person' }).fill('ottilie')
+    await dialog.getByRole('option', { name: /^ottilie/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await status(page, 'ottilie was added').waitFor()
+    await dialog.getByRole('button', { name: 'Remove ottilie' }).press('Enter')
+    await status(page, 'ottilie was removed').waitFor()
+  })
+
+  test('a message that is removed from the saved ones is said to be removed', async () => {
+    const page = await signIn('oona')
+    await createChannel(page, 'locker')
+    const oona = await Person.signIn(site.baseUrl, 'oona@example.com')
+    const { id } = await oona.says('keep this', { id: channelIdOf(page) })
+    await oona.put(`/messages/${id}/saved`, { isSaved: true })
+    await page.getByRole('link', { name: 'Saved messages' }).press('Enter')
+    await page.getByRole('button', { name: 'Remove from saved' }).press('Enter')
+    await expect.poll(() => announced(page).textContent()).toBe('Message removed from saved')
+  })
+
+  test('an added person is named, and a field for a role tells whose role it is', async () => {
+    const page = await signIn('admin', '/admin/people')
+    await page.getByRole('button', { name: 'Add person' }).press('Enter')
+    await page.getByRole('dialog', { name: 'Add person' }).getByLabel('Email').fill('orrin@example.com')
+    await page.keyboard.press('Enter')
+    await status(page, 'orrin@example.com was added').waitFor()
+    const role = page.getByRole('row', { name: /^orrin/ }).getByRole('combobox', { name: 'Role' })
+    const described = await role.getAttribute('aria-describedby')
+    expect(await page.locator(`[id="${described}"]`).textContent()).toBe('orrin')
+    expect(await page.getByRole('region', { name: 'Name, Email, Since, Role' }).count()).toBe(1)
   })
 }

@@ -90,7 +90,11 @@ export function People({ workspace }: { workspace: Workspace }) {
       )}
       {found?.hasMore && <ShowMore onMore={showMore} />}
       {dialog.value?.task === 'add' ? (
-        <AddPerson workspace={workspace} onClose={close} />
+        <AddPerson
+          workspace={workspace}
+          onAdded={(name) => (note.value = t('{name} was added', { name }))}
+          onClose={close}
+        />
       ) : (
         dialog.value && (
           <PersonDialog

@@ -33,11 +33,15 @@ interface MemberListProps {
 
 const pageSize = 50
 
+const removedNote = (name: string) => t('{name} was removed', { name })
+
 /** A list of members, page by page. Their names open their cards. */
 export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, questionOf, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
+  /** The last change. */
+  const note = useSignal('')
   /** The person to remove, while the question is open. */
   const asked = useSignal<Member | null>(null)
   /** The number of times that the list was fetched from its beginning. */
@@ -56,14 +60,18 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
   }
   useEffect(() => void load(), [count])
 
-  async function change(changing: Promise<unknown>) {
-    if (await attempt(changing)) await load()
+  /** Shows the change, and says it to people who do not see the list. */
+  async function change(changing: Promise<unknown>, done: string) {
+    if (!(await attempt(changing.then(() => true)))) return
+    note.value = done
+    await load()
   }
 
   /** The row is gone before the question closes, so that the question does not give the focus back to its button. */
-  async function confirmRemoval(removedId: string) {
-    await onRemove!(removedId)
-    members.value = members.value.filter(({ id }) => id !== removedId)
+  async function confirmRemoval(removed: Member) {
+    await onRemove!(removed.id)
+    members.value = members.value.filter(({ id }) => id !== removed.id)
+    note.value = removedNote(removed.userName)
     void load()
   }
 
@@ -89,7 +97,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
                 name={t('Remove {name}', { name: userName })}
                 onRequest={async () => {
                   if (questionOf) asked.value = { id, userName }
-                  else await change(onRemove(id))
+                  else await change(onRemove(id), removedNote(userName))
                 }}
               >
                 {t('Remove')}
@@ -98,6 +106,9 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           </li>
         ))}
       </ul>
+      <p role="status" class="visually-hidden">
+        {note.value}
+      </p>
       {hasMore.value && <ShowMore onMore={() => load(members.value.at(-1)!.id)} />}
       {onAdd && (
         <button type="button" class="button" onClick={() => (isAdding.value = true)}>
@@ -109,7 +120,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           name={t('Remove member')}
           question={questionOf(asked.value.userName)}
           confirmLabel={t('Remove')}
-          onConfirm={() => confirmRemoval(asked.value!.id)}
+          onConfirm={() => confirmRemoval(asked.value!)}
           onClose={() => (asked.value = null)}
         />
       )}
@@ -121,9 +132,9 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           choices={[]}
           find={(text, signal) => findPeople(workspace, text, signal)}
           onClose={() => (isAdding.value = false)}
-          onChoose={({ id }) => {
+          onChoose={({ id, name }) => {
             isAdding.value = false
-            void change(onAdd(id))
+            void change(onAdd(id), t('{name} was added', { name }))
           }}
         />
       )}
