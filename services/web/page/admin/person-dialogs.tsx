@@ -12,8 +12,7 @@ import { ignoreFailure } from '../ui/retries.ts'
 /** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
 interface AddPersonProps {
   workspace: Workspace
-  /** Called with the address of the person. */
-  onAdded: (email: string) => void
+  onAdded: () => void
   onClose: () => void
 }
 
@@ -47,7 +46,7 @@ export function AddPerson({ workspace, onAdded, onClose }: AddPersonProps) {
             },
           })
           onClose()
-          onAdded(email)
+          onAdded()
         }}
       >
         <Field label={t('Email')} name="email" type="email" required autoFocus />

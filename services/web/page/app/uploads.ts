@@ -55,7 +55,7 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
   const settled = inTurn(send).then(
     (filename) => {
       state.value = { filename }
-      announce(t('{name} is attached', { name: file.name }))
+      announce(t('The file is attached'))
     },
     (error) => {
       if (controller.signal.aborted) return

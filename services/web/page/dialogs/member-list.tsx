@@ -33,8 +33,6 @@ interface MemberListProps {
 
 const pageSize = 50
 
-const removedNote = (name: string) => t('{name} was removed', { name })
-
 /** A list of members, page by page. Their names open their cards. */
 export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, questionOf, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
@@ -62,6 +60,8 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
 
   /** Shows the change, and says it to people who do not see the list. */
   async function change(changing: Promise<unknown>, done: string) {
+    // The same text is announced again only when it was gone meanwhile.
+    note.value = ''
     if (!(await attempt(changing.then(() => true)))) return
     note.value = done
     await load()
@@ -69,9 +69,10 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
 
   /** The row is gone before the question closes, so that the question does not give the focus back to its button. */
   async function confirmRemoval(removed: Member) {
+    note.value = ''
     await onRemove!(removed.id)
     members.value = members.value.filter(({ id }) => id !== removed.id)
-    note.value = removedNote(removed.userName)
+    note.value = t('The person was removed')
     void load()
   }
 
@@ -97,7 +98,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
                 name={t('Remove {name}', { name: userName })}
                 onRequest={async () => {
                   if (questionOf) asked.value = { id, userName }
-                  else await change(onRemove(id), removedNote(userName))
+                  else await change(onRemove(id), t('The person was removed'))
                 }}
               >
                 {t('Remove')}
@@ -132,9 +133,9 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           choices={[]}
           find={(text, signal) => findPeople(workspace, text, signal)}
           onClose={() => (isAdding.value = false)}
-          onChoose={({ id, name }) => {
+          onChoose={({ id }) => {
             isAdding.value = false
-            void change(onAdd(id), t('{name} was added', { name }))
+            void change(onAdd(id), t('The person was added'))
           }}
         />
       )}

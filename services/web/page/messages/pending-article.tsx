@@ -83,7 +83,7 @@ function useAnnouncedFailure({ state, failure }: OutboxEntry) {
   useEffect(() => {
     // What had failed before it was rendered is known already.
     if (state === 'failed' && before.current !== 'failed')
-      announce([t('Not sent'), failure && serverText(failure.error)].filter(Boolean).join('. '))
+      announce([t('The message could not be sent'), failure && serverText(failure.error)].filter(Boolean).join('. '))
     before.current = state
   }, [state])
 }

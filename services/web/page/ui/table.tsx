@@ -12,7 +12,7 @@ interface TableProps {
 /** A table. If it is wide, only the table scrolls, not the page. */
 export const Table = ({ heads, hasActions = false, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-  <section class="table-scroller" aria-label={heads.join(', ')} tabIndex={0}>
+  <section class="table-scroller" aria-label={t('Table')} tabIndex={0}>
     <table class={hasActions ? 'table with-actions' : 'table'}>
       <thead>
         <tr>
