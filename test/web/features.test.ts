@@ -2,6 +2,7 @@ import { administrationJourneys } from './administration-journeys.ts'
 import { attachingJourneys } from './attaching-journeys.ts'
 import { composingJourneys } from './composing-journeys.ts'
 import { editingJourneys } from './editing-journeys.ts'
+import { heardJourneys } from './heard-journeys.ts'
 import { listJourneys } from './list-journeys.ts'
 import { pastingJourneys } from './pasting-journeys.ts'
 import { preferencesJourneys } from './preferences-journeys.ts'
@@ -19,4 +20,5 @@ describeSite('the features of the web client', { timeout: 120_000, launched: may
   listJourneys(site)
   preferencesJourneys(site)
   administrationJourneys(site)
+  heardJourneys(site)
 })

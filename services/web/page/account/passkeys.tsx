@@ -34,13 +34,18 @@ export function Passkeys({ factors, onChange }: { factors: Factors; onChange: ()
         <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
           {passkeyList.map((passkey) => (
             <tr ref={passFocus} key={passkey.id}>
-              <th scope="row" dir="auto">
+              <th scope="row" dir="auto" id={`${passkey.id}-name`}>
                 {passkey.name}
               </th>
               <td class="moment">{dateTimeOf(passkey.createdAt)}</td>
               <td class="moment">{passkey.lastUsedAt === null ? t('Never') : dateTimeOf(passkey.lastUsedAt)}</td>
               <td>
-                <button type="button" class="button" onClick={() => (removing.value = passkey)}>
+                <button
+                  type="button"
+                  class="button"
+                  aria-describedby={`${passkey.id}-name`}
+                  onClick={() => (removing.value = passkey)}
+                >
                   {t('Remove')}
                 </button>
               </td>

@@ -43,6 +43,12 @@ export function People({ workspace }: { workspace: Workspace }) {
     void roles.set(user.id, role)
   }
 
+  function openAdd() {
+    // The same text is announced again only when it was gone meanwhile.
+    note.value = ''
+    dialog.value = { task: 'add' }
+  }
+
   async function begin(task: PersonTask, user: User) {
     if (task === 'activate') {
       const body = { isActive: true }
@@ -66,7 +72,7 @@ export function People({ workspace }: { workspace: Workspace }) {
           placeholder={t('Find a person')}
           onInput={(event) => search(event.currentTarget.value)}
         />
-        <button type="button" class="button primary" onClick={() => (dialog.value = { task: 'add' })}>
+        <button type="button" class="button primary" onClick={openAdd}>
           {t('Add person')}
         </button>
       </div>
@@ -90,7 +96,7 @@ export function People({ workspace }: { workspace: Workspace }) {
       )}
       {found?.hasMore && <ShowMore onMore={showMore} />}
       {dialog.value?.task === 'add' ? (
-        <AddPerson workspace={workspace} onClose={close} />
+        <AddPerson workspace={workspace} onAdded={() => (note.value = t('The person was added'))} onClose={close} />
       ) : (
         dialog.value && (
           <PersonDialog

@@ -10,7 +10,13 @@ import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
 
 /** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
-export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
+interface AddPersonProps {
+  workspace: Workspace
+  onAdded: () => void
+  onClose: () => void
+}
+
+export function AddPerson({ workspace, onAdded, onClose }: AddPersonProps) {
   const { client } = workspace
   const role = useSignal<Role>('member')
   const hasMail = useSignal<boolean | undefined>(undefined)
@@ -40,6 +46,7 @@ export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClos
             },
           })
           onClose()
+          onAdded()
         }}
       >
         <Field label={t('Email')} name="email" type="email" required autoFocus />

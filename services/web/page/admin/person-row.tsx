@@ -26,7 +26,7 @@ export const PersonRow = ({ workspace, user, role, isMe, onRole, onTask }: Perso
       <div class="person">
         <Avatar workspace={workspace} name={user.userName} id={user.id} size="small" />
         <div>
-          <bdi>{user.userName}</bdi> {user.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+          <bdi id={`${user.id}-name`}>{user.userName}</bdi> {user.isBot && <span class="bot">{t('BOT')}</span>}{' '}
           {!user.isActive && <span class="bot">{t('Deactivated')}</span>}
           {user.displayName !== null && (
             <div class="quiet" dir="auto">
@@ -42,6 +42,7 @@ export const PersonRow = ({ workspace, user, role, isMe, onRole, onTask }: Perso
       <select
         class="input"
         aria-label={t('Role')}
+        aria-describedby={`${user.id}-name`}
         value={role}
         onChange={({ currentTarget }) => onRole(currentTarget.value as Role)}
       >

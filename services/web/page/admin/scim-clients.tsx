@@ -45,13 +45,18 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
       >
         {(one) => (
           <tr ref={passFocus} key={one.id}>
-            <th scope="row" dir="auto">
+            <th scope="row" dir="auto" id={`${one.id}-name`}>
               {one.name}
             </th>
             <td class="moment">{dateTimeOf(one.createdAt)}</td>
             <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
             <td>
-              <button type="button" class="button" onClick={() => (removing.value = one)}>
+              <button
+                type="button"
+                class="button"
+                aria-describedby={`${one.id}-name`}
+                onClick={() => (removing.value = one)}
+              >
                 {t('Remove')}
               </button>
             </td>

@@ -53,15 +53,26 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         {(webhook) => (
           <tr ref={passFocus} key={webhook.id}>
             <th scope="row">
-              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
+              <bdi id={`${webhook.id}-name`}>{webhook.name}</bdi>{' '}
+              {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
             </th>
             <td dir="auto">{nameOf(webhook.channelId)}</td>
             <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
             <td>
-              <button type="button" class="button" onClick={() => (renewing.value = webhook)}>
+              <button
+                type="button"
+                class="button"
+                aria-describedby={`${webhook.id}-name`}
+                onClick={() => (renewing.value = webhook)}
+              >
                 {t('New URL')}
               </button>{' '}
-              <button type="button" class="button" onClick={() => (removing.value = webhook)}>
+              <button
+                type="button"
+                class="button"
+                aria-describedby={`${webhook.id}-name`}
+                onClick={() => (removing.value = webhook)}
+              >
                 {t('Remove')}
               </button>
             </td>

@@ -2,6 +2,7 @@ import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
+import { announce } from '../ui/announced.ts'
 import { maxAttachments } from '../ui/limits.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
 import { isTemporary } from '../ui/retries.ts'
@@ -54,6 +55,7 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
   const settled = inTurn(send).then(
     (filename) => {
       state.value = { filename }
+      announce(t('The file is attached'))
     },
     (error) => {
       if (controller.signal.aborted) return

@@ -38,6 +38,8 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
+  /** The last change. */
+  const note = useSignal('')
   /** The person to remove, while the question is open. */
   const asked = useSignal<Member | null>(null)
   /** The number of times that the list was fetched from its beginning. */
@@ -56,14 +58,21 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
   }
   useEffect(() => void load(), [count])
 
-  async function change(changing: Promise<unknown>) {
-    if (await attempt(changing)) await load()
+  /** Shows the change, and says it to people who do not see the list. */
+  async function change(changing: Promise<unknown>, done: string) {
+    // The same text is announced again only when it was gone meanwhile.
+    note.value = ''
+    if (!(await attempt(changing.then(() => true)))) return
+    note.value = done
+    await load()
   }
 
   /** The row is gone before the question closes, so that the question does not give the focus back to its button. */
-  async function confirmRemoval(removedId: string) {
-    await onRemove!(removedId)
-    members.value = members.value.filter(({ id }) => id !== removedId)
+  async function confirmRemoval(removed: Member) {
+    note.value = ''
+    await onRemove!(removed.id)
+    members.value = members.value.filter(({ id }) => id !== removed.id)
+    note.value = t('The person was removed')
     void load()
   }
 
@@ -89,7 +98,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
                 name={t('Remove {name}', { name: userName })}
                 onRequest={async () => {
                   if (questionOf) asked.value = { id, userName }
-                  else await change(onRemove(id))
+                  else await change(onRemove(id), t('The person was removed'))
                 }}
               >
                 {t('Remove')}
@@ -98,6 +107,9 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           </li>
         ))}
       </ul>
+      <p role="status" class="visually-hidden">
+        {note.value}
+      </p>
       {hasMore.value && <ShowMore onMore={() => load(members.value.at(-1)!.id)} />}
       {onAdd && (
         <button type="button" class="button" onClick={() => (isAdding.value = true)}>
@@ -109,7 +121,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           name={t('Remove member')}
           question={questionOf(asked.value.userName)}
           confirmLabel={t('Remove')}
-          onConfirm={() => confirmRemoval(asked.value!.id)}
+          onConfirm={() => confirmRemoval(asked.value!)}
           onClose={() => (asked.value = null)}
         />
       )}
@@ -123,7 +135,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, quest
           onClose={() => (isAdding.value = false)}
           onChoose={({ id }) => {
             isAdding.value = false
-            void change(onAdd(id))
+            void change(onAdd(id), t('The person was added'))
           }}
         />
       )}

@@ -15,11 +15,7 @@ export function ChosenFileList({ files, onRemove }: ChosenFilesProps) {
     <ul class="chosen-files">
       {files.map((chosen) => (
         <li key={chosen.id} class="chosen-file">
-          <span class="name" dir="auto">
-            {chosen.file.name}
-          </span>
-          <span class="quiet">{sizeOf(chosen.file.size)}</span>
-          <Progress chosen={chosen} />
+          <FileState chosen={chosen} />
           <IconButton
             icon="close"
             name={t('Remove {name}', { name: chosen.file.name })}
@@ -31,27 +27,44 @@ export function ChosenFileList({ files, onRemove }: ChosenFilesProps) {
   )
 }
 
-function Progress({ chosen: { file, state } }: { chosen: ChosenFile }) {
+function FileState({ chosen: { file, state } }: { chosen: ChosenFile }) {
   const { value } = state
-  if ('failure' in value) {
-    return (
-      <span class="send-state" data-failed role="alert">
-        {value.failure}
+  const about = (
+    <>
+      <span class="name" dir="auto">
+        {file.name}
       </span>
+      <span class="quiet">{sizeOf(file.size)}</span>
+    </>
+  )
+  if ('failure' in value) {
+    // A screen reader reads only what is in the alert, so the name is in it.
+    return (
+      <div class="failed-file" role="alert">
+        {about}
+        <span class="send-state" data-failed>
+          {value.failure}
+        </span>
+      </div>
     )
   }
-  if (!('sent' in value)) return null
-  const percent = Math.round(value.sent * 100)
   return (
-    <span
-      class="quiet"
-      role="progressbar"
-      aria-label={file.name}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={percent}
-    >
-      {percent} %
-    </span>
+    <>
+      {about}
+      {'sent' in value && <Progress name={file.name} percent={Math.round(value.sent * 100)} />}
+    </>
   )
 }
+
+const Progress = ({ name, percent }: { name: string; percent: number }) => (
+  <span
+    class="quiet"
+    role="progressbar"
+    aria-label={name}
+    aria-valuemin={0}
+    aria-valuemax={100}
+    aria-valuenow={percent}
+  >
+    {percent} %
+  </span>
+)

@@ -10,6 +10,7 @@ import type { Tone } from '../emoji/tones.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
+import { ResultCount } from '../ui/result-count.tsx'
 import { useUniqueId } from '../ui/unique-id.ts'
 import { EmojiGrid, moveByKey } from './emoji-grid.tsx'
 import { SkinTones } from './skin-tones.tsx'
@@ -42,6 +43,8 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const recent = useRef(emojiChoice.value.recent)
   /** Undefined while the person searches. */
   const categories = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
+
+  const found = categories ? undefined : findOffered(query.value, most.value)
 
   const choose = (one: Emoji) => {
     const emoji = withTone(one, tone)
@@ -96,6 +99,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
         />
       </form>
       {categories && <CategoryButtons categories={categories} onShow={show} />}
+      <ResultCount count={found?.length} />
       <div
         ref={list}
         class="emoji-list"
@@ -117,7 +121,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
               ),
           )
         ) : (
-          <FoundEmoji found={findOffered(query.value, most.value)} {...gridProps} />
+          <EmojiGrid found={found!} {...gridProps} />
         )}
       </div>
       <div class="emoji-foot">
@@ -170,9 +174,6 @@ const CategoryButtons = ({ categories, onShow }: CategoryButtonsProps) => (
     ))}
   </div>
 )
-
-const FoundEmoji = (props: Parameters<typeof EmojiGrid>[0]) =>
-  props.found.length > 0 ? <EmojiGrid {...props} /> : <p class="quiet">{t('Nothing was found')}</p>
 
 /** The emoji that has the pointer or the focus, with its name. */
 function PointedEmoji({

@@ -12,17 +12,18 @@ import type { Picture } from './image-viewer.tsx'
 import { fetchImage, useImage } from './images.ts'
 
 interface FilesProps {
+  id: string
   message: Message
   workspace: Workspace
 }
 
 /** The files of a message. Images are shown. Other files are links that download them. */
-export function Files({ message, workspace }: FilesProps) {
+export function Files({ id, message, workspace }: FilesProps) {
   const opened = useSignal<number | null>(null)
   const pictures = picturesOf(message, workspace)
   const others = message.attachments.filter((attachment) => !isShownAsImage(attachment))
   return (
-    <div class="files">
+    <div class="files" id={id}>
       {pictures.map((picture, index) => (
         <ShownImage key={picture.filename} picture={picture} onOpen={() => (opened.value = index)} />
       ))}

@@ -19,15 +19,22 @@ interface MessageRowProps {
   onMarkUnread?: ((message: Message) => void) | undefined
 }
 
+/** The id of the line above a message. Nobody who moves from message to message hears the line itself, so it is in the message's name. */
+const lineIdOf = (key: string) => `line-${key}`
+
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { row, workspace, isReachedByTab } = props
   switch (row.kind) {
     case 'day':
-      return <div class="day-line">{dayOf(row.at)}</div>
+      return (
+        <div class="day-line" id={lineIdOf(row.below)}>
+          {dayOf(row.at)}
+        </div>
+      )
     case 'unread':
       return (
-        <div class="unread-line">
+        <div class="unread-line" id={lineIdOf(row.below)}>
           {row.at && <b>{dayOf(row.at)} </b>}
           <span>{t('New messages')}</span>
         </div>
@@ -39,6 +46,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           message={workspace.message(row.message.channelId, row.key) ?? row.message}
           workspace={workspace}
           isHead={row.isHead}
+          lineId={lineIdOf(row.key)}
           isReachedByTab={isReachedByTab}
           view={props.view}
           isEditing={props.isEditing}

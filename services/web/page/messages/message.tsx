@@ -26,6 +26,8 @@ interface MessageProps {
   workspace: Workspace
   /** Whether author and time are shown. Several messages of one author within a short time show them once. */
   isHead: boolean
+  /** The id of the day line or unread line above the message, if there is one. Its text belongs to the name of the message. */
+  lineId?: string
   /**
    * The view that contains the message. `other` is a list of messages from different days or channels, such as search results: it shows
    * dates, and has no tools.
@@ -49,7 +51,8 @@ interface MessageProps {
 const maxFaces = 3
 
 /**
- * One message. It is an article whose accessible name is author and time, and whose description is the text. Scrolling renders very many
+ * One message. It is an article whose accessible name is author and time, and whose description is the text, or without a text the files.
+ * Scrolling renders very many
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
@@ -91,8 +94,10 @@ export function MessageArticle(props: MessageProps) {
       data-in-use={isInUse || undefined}
       data-saved={isSaved || undefined}
       tabIndex={props.isReachedByTab ? 0 : -1}
-      {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-time` } : { 'aria-label': nameOf(message, userName) })}
-      aria-describedby={`${ids}-text`}
+      {...(isHead
+        ? { 'aria-labelledby': `${ids}-author ${ids}-time ${props.lineId ?? ''}` }
+        : { 'aria-label': nameOf(message, userName) })}
+      aria-describedby={`${ids}-${message.content === '' && hasFiles ? 'files' : 'text'}`}
       // There is no `onPointerEnter`, because during scrolling, rows come under a pointer that does not move.
       onPointerMove={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
@@ -127,7 +132,7 @@ export function MessageArticle(props: MessageProps) {
         ) : (
           renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
         )}
-        {hasFiles && <Files message={message} workspace={workspace} />}
+        {hasFiles && <Files id={`${ids}-files`} message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
         {hasReactions && (
           <Reactions message={message} workspace={workspace} onToggle={react} onMore={() => (dialog.value = 'react')} />

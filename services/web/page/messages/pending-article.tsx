@@ -1,6 +1,8 @@
 import type { OutboxEntry } from '@parley/client'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { serverText, t } from '../texts/texts.ts'
+import { announce } from '../ui/announced.ts'
 import { reportStorageFailure } from '../ui/problems.ts'
 import { useUniqueId } from '../ui/unique-id.ts'
 import { Avatar } from './avatar.tsx'
@@ -20,6 +22,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: Pen
   const userName = workspace.me.value.userName
   const ids = useUniqueId()
   const hasFailed = state === 'failed'
+  useAnnouncedFailure(entry)
   const stateText = hasFailed ? t('Not sent') : t('Sending…')
   const sendState = (
     <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
@@ -72,6 +75,17 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: Pen
       </div>
     </article>
   )
+}
+
+/** Tells screen readers when a message could not be sent, because its writer may be far away from it. */
+function useAnnouncedFailure({ state, failure }: OutboxEntry) {
+  const before = useRef(state)
+  useEffect(() => {
+    // What had failed before it was rendered is known already.
+    if (state === 'failed' && before.current !== 'failed')
+      announce([t('The message could not be sent'), failure && serverText(failure.error)].filter(Boolean).join('. '))
+    before.current = state
+  }, [state])
 }
 
 /** The number of files of an unsent message. The files themselves are uploaded already. */

@@ -3,9 +3,10 @@ import type { Author, Message } from '@parley/contract'
 
 /** A row of the list: a day line, the unread line, or a message. */
 export type Row =
-  | { kind: 'day'; key: string; at: number }
+  /** `below` is the key of the message below the line. */
+  | { kind: 'day'; key: string; below: string; at: number }
   /** With `at`, the day of this time begins there too, so that one line is enough. */
-  | { kind: 'unread'; key: string; at: number | undefined }
+  | { kind: 'unread'; key: string; below: string; at: number | undefined }
   | { kind: 'message'; key: string; message: Message; isHead: boolean }
   | { kind: 'pending'; key: string; entry: OutboxEntry; isHead: boolean }
 
@@ -38,14 +39,14 @@ export function rowsOf({ messages, outbox, hidden, myId, lineSeq }: RowsOptions)
     day = dayAround(createdAt)
     return true
   }
-  const addDay = (id: string, at: number) => rows.push({ kind: 'day', key: `day ${id}`, at })
+  const addDay = (id: string, at: number) => rows.push({ kind: 'day', key: `day ${id}`, below: id, at })
   for (const message of messages) {
     if (hidden.has(message.id)) continue
     const isNewDay = beginsDay(message.createdAt)
     const isFirstUnread = !hasLine && lineSeq !== undefined && message.seq > lineSeq && message.author.id !== myId
     if (isFirstUnread) {
       hasLine = true
-      rows.push({ kind: 'unread', key: 'unread', at: isNewDay ? message.createdAt : undefined })
+      rows.push({ kind: 'unread', key: 'unread', below: message.id, at: isNewDay ? message.createdAt : undefined })
     } else if (isNewDay) addDay(message.id, message.createdAt)
     rows.push(rowOf(message, isNewDay || isFirstUnread || !follows(message, previous)))
     previous = message

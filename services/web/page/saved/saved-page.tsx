@@ -4,13 +4,14 @@ import { saveMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { changesShown, FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
+import { announce } from '../ui/announced.ts'
 import { Empty } from '../ui/empty.tsx'
 
 /** The page of the messages that the person has saved, newest message first. */
 export function SavedMessages({ workspace }: { workspace: Workspace }) {
   const list = useLiveList(workspace, sourceOf(workspace))
   const remove = async (message: Message) => {
-    await saveMessage(workspace, message, false)
+    if (await saveMessage(workspace, message, false)) announce(t('Message removed from saved'))
     list.refresh()
   }
   // A message disappears as soon as the person removes it.

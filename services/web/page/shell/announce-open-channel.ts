@@ -1,24 +1,30 @@
 import { computed, effect } from '@preact/signals'
 import { address, openPlaceId } from '../app/address.ts'
-import { isRemoval, textOfMessage } from '../app/ephemeral-messages.ts'
+import { isRemoval } from '../app/ephemeral-messages.ts'
 import type { Workspace } from '../app/workspace.ts'
+import type { spokenMessage } from '../messages/spoken-message.ts'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'
 
 const pauseMs = 700
 const maxRead = 3
-/** A screen reader reads only this part of a longer message. */
-const maxCharacters = 500
+
+type Waiting = Parameters<typeof spokenMessage>
 
 const openThread = computed(() => (address.value.view === 'channel' ? address.value.threadId : undefined))
 
 /** Announces new messages of the open channel or thread to screen readers. Those that come together are joined. Returns a function that ends it. */
 export function announceOpenChannel(workspace: Workspace): () => void {
-  let waiting: string[] = []
+  let waiting: Waiting[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  function announceWaiting() {
-    announce(waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n'))
+  async function announceWaiting() {
+    const [first] = waiting
+    const speak = await loadSpeaker()
+    // The person may have opened another channel meanwhile.
+    if (waiting[0] !== first) return
+    const { length: count } = waiting
+    announce(count > maxRead ? t('{count} new messages', { count }) : waiting.map((each) => speak(...each)).join('\n'))
     forget()
   }
   function forget() {
@@ -40,8 +46,7 @@ export function announceOpenChannel(workspace: Workspace): () => void {
     const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
     if (!message || message.channelId !== openPlaceId.peek() || message.author.id === workspace.myId) return
     if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
-    const words = `${message.author.userName}: ${beginningOf(textOfMessage(message))}`
-    waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
+    waiting.push([message, isEphemeral])
     timer ??= setTimeout(announceWaiting, pauseMs)
   })
   return () => {
@@ -50,5 +55,11 @@ export function announceOpenChannel(workspace: Workspace): () => void {
   }
 }
 
-const beginningOf = (text: string) =>
-  text.length > maxCharacters ? `${text.slice(0, maxCharacters).toWellFormed()}…` : text
+/** A message must be announced also when the part of the page that removes its markup cannot be loaded. */
+const loadSpeaker = () =>
+  import('../messages/spoken-message.ts').then(
+    ({ spokenMessage }) => spokenMessage,
+    () =>
+      (...[{ author, content }]: Waiting) =>
+        `${author.userName}: ${content}`,
+  )

@@ -12,7 +12,7 @@ interface TableProps {
 /** A table. If it is wide, only the table scrolls, not the page. */
 export const Table = ({ heads, hasActions = false, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-  <div class="table-scroller" tabIndex={0}>
+  <section class="table-scroller" aria-label={t('Table')} tabIndex={0}>
     <table class={hasActions ? 'table with-actions' : 'table'}>
       <thead>
         <tr>
@@ -30,7 +30,7 @@ export const Table = ({ heads, hasActions = false, children }: TableProps) => (
       </thead>
       <tbody>{children}</tbody>
     </table>
-  </div>
+  </section>
 )
 
 interface ListTableProps<T> extends Omit<TableProps, 'children'> {

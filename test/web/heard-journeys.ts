@@ -1,0 +1,154 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { whitePng } from './pictures.ts'
+import type { Site } from './site.ts'
+import {
+  article,
+  channelIdOf,
+  channels,
+  composer,
+  createChannel,
+  main,
+  openChannel,
+  refuseMessages,
+} from './visitors.ts'
+
+/** What somebody hears who does not see the page: names, descriptions, and what is said without being asked. */
+export function heardJourneys(site: Site) {
+  const { signIn } = site
+  const announced = (page: Page) => page.locator('[aria-live=polite]')
+  const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text })
+  /** Chooses files with the button by the text box. */
+  async function attach(page: Page, ...names: string[]) {
+    const chooser = page.waitForEvent('filechooser')
+    await page.getByRole('button', { name: 'Attach files' }).press('Enter')
+    const files = names.map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from('all well') }))
+    await (await chooser).setFiles(files)
+  }
+
+  test('a new message is announced without the characters of its markup, and with the names of its files', async () => {
+    const page = await signIn('otis')
+    await createChannel(page, 'boatswain')
+    const boatswain = { id: channelIdOf(page) }
+    const opal = await Person.signIn(site.baseUrl, 'opal@example.com')
+    // Only what comes through the stream is announced.
+    await expect
+      .poll(() =>
+        page
+          .getByRole('status')
+          .filter({ hasText: /Connecting|Reconnecting/ })
+          .count(),
+      )
+      .toBe(0)
+    await opal.says('> why?\n*Please* read [the chart](https://example.com/a/long/address), `now`, @otis', boatswain)
+    await expect.poll(() => announced(page).textContent()).toBe('opal: why?\nPlease read the chart, now, @otis')
+    const file = await opal.uploads('soundings.csv', 'depth,12')
+    const image = await opal.uploadsImage(`/channels/${boatswain.id}/messages`, 'chart.png', whitePng(40))
+    await opal.sends(boatswain, { attachments: [file], images: [image] })
+    await expect.poll(() => announced(page).textContent()).toBe('opal: chart.png\nsoundings.csv')
+  })
+
+  test('a person who moves from message to message hears where the day and the unread messages begin, and which files a message has', async () => {
+    const page = await signIn('orla')
+    await createChannel(page, 'stern')
+    const stern = { id: channelIdOf(page) }
+    const odin = await Person.signIn(site.baseUrl, 'odin@example.com')
+    await odin.says('already read', stern)
+    await article(page, 'already read').waitFor()
+    await channels(page).getByRole('link', { name: 'General' }).click()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await odin.says('not read yet', stern)
+    const file = await odin.uploads('stores.csv', 'rope,3')
+    await odin.sends(stern, { attachments: [file] })
+    await openChannel(page, 'stern')
+    const feed = main(page).getByRole('feed')
+    await feed
+      .getByRole('article', { name: /^odin \d\d:\d\d Today$/ })
+      .getByText('already read')
+      .waitFor()
+    await feed
+      .getByRole('article', { name: /^odin \d\d:\d\d New messages$/ })
+      .getByText('not read yet')
+      .waitFor()
+    const last = feed.getByRole('article').last()
+    await last.getByRole('link', { name: 'stores.csv' }).waitFor()
+    const described = await last.getAttribute('aria-describedby')
+    expect(await page.locator(`[id="${described}"]`).textContent()).toContain('stores.csv')
+  })
+
+  test('a message that could not be sent is announced, once', async () => {
+    const page = await signIn('oralie', '/', { withoutWorker: true })
+    await createChannel(page, 'davit')
+    await refuseMessages(page)
+    await composer(page, 'davit').fill('lower the boat')
+    await composer(page, 'davit').press('Enter')
+    await expect.poll(() => announced(page).textContent()).toBe('The message could not be sent. Not today')
+    await openChannel(page, 'General')
+    await openChannel(page, 'davit')
+    await article(page, 'Not sent').waitFor()
+    const oswin = await Person.signIn(site.baseUrl, 'oswin@example.com')
+    await oswin.says('no boat', { id: channelIdOf(page) })
+    await expect.poll(() => announced(page).textContent()).toBe('oswin: no boat')
+  })
+
+  test('the number of emoji that a search finds is said', async () => {
+    const page = await signIn('olga')
+    await createChannel(page, 'winch')
+    await page.getByRole('button', { name: 'Emoji', exact: true }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Emoji' })
+    await dialog.getByRole('searchbox').pressSequentially('anchor')
+    await dialog.getByRole('status').filter({ hasText: 'Shown results: 2' }).waitFor()
+    await dialog.getByRole('searchbox').pressSequentially('zzz')
+    await dialog.getByRole('status').filter({ hasText: 'Nothing was found' }).waitFor()
+  })
+
+  test('a file is said to be attached, and a refused one is named', async () => {
+    const page = await signIn('omar')
+    await createChannel(page, 'tiller')
+    await attach(page, 'course.txt', 'course.exe')
+    await expect.poll(() => announced(page).textContent()).toBe('The file is attached')
+    await main(page)
+      .getByRole('alert')
+      .filter({ hasText: /^course\.exe.*The filename must end in/ })
+      .waitFor()
+  })
+
+  test('who was added to a channel or removed from it is said', async () => {
+    const page = await signIn('oskar')
+    await createChannel(page, 'galley')
+    await Person.signIn(site.baseUrl, 'ottilie@example.com')
+    await page.getByRole('button', { name: 'Channel settings' }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Channel settings' })
+    await dialog.getByRole('button', { name: 'Add a member' }).press('Enter')
+    await dialog.getByRole('combobox', { name: 'Person' }).fill('ottilie')
+    await dialog.getByRole('option', { name: /^ottilie/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await status(page, 'The person was added').waitFor()
+    await dialog.getByRole('button', { name: 'Remove ottilie' }).press('Enter')
+    await status(page, 'The person was removed').waitFor()
+  })
+
+  test('a message that is removed from the saved ones is said to be removed', async () => {
+    const page = await signIn('oona')
+    await createChannel(page, 'locker')
+    const oona = await Person.signIn(site.baseUrl, 'oona@example.com')
+    const { id } = await oona.says('keep this', { id: channelIdOf(page) })
+    await oona.put(`/messages/${id}/saved`, { isSaved: true })
+    await page.getByRole('link', { name: 'Saved messages' }).press('Enter')
+    await page.getByRole('button', { name: 'Remove from saved' }).press('Enter')
+    await expect.poll(() => announced(page).textContent()).toBe('Message removed from saved')
+  })
+
+  test('an added person is told, and a field for a role tells whose role it is', async () => {
+    const page = await signIn('admin', '/admin/people')
+    await page.getByRole('button', { name: 'Add person' }).press('Enter')
+    await page.getByRole('dialog', { name: 'Add person' }).getByLabel('Email').fill('orrin@example.com')
+    await page.keyboard.press('Enter')
+    await status(page, 'The person was added').waitFor()
+    const role = page.getByRole('row', { name: /^orrin/ }).getByRole('combobox', { name: 'Role' })
+    const described = await role.getAttribute('aria-describedby')
+    expect(await page.locator(`[id="${described}"]`).textContent()).toBe('orrin')
+    expect(await page.getByRole('region', { name: 'Table' }).count()).toBe(1)
+  })
+}
