@@ -9,13 +9,13 @@ import { Field, Form, Select } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
 
-/** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
 interface AddPersonProps {
   workspace: Workspace
   onAdded: () => void
   onClose: () => void
 }
 
+/** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
 export function AddPerson({ workspace, onAdded, onClose }: AddPersonProps) {
   const { client } = workspace
   const role = useSignal<Role>('member')

@@ -19,22 +19,25 @@ interface MessageRowProps {
   onMarkUnread?: ((message: Message) => void) | undefined
 }
 
-/** The id of the line above a message. Nobody who moves from message to message hears the line itself, so it is in the message's name. */
-const lineIdOf = (key: string) => `line-${key}`
+/**
+ * The id of the line above a message. Nobody who moves from message to message hears the line itself, so it is in the
+ * message's name. The first message of a thread is in the channel too.
+ */
+const lineIdOf = (view: MessageRowProps['view'], key: string) => `line-${view}-${key}`
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
-  const { row, workspace, isReachedByTab } = props
+  const { row, workspace, view, isReachedByTab } = props
   switch (row.kind) {
     case 'day':
       return (
-        <div class="day-line" id={lineIdOf(row.below)}>
+        <div class="day-line" id={lineIdOf(view, row.below)}>
           {dayOf(row.at)}
         </div>
       )
     case 'unread':
       return (
-        <div class="unread-line" id={lineIdOf(row.below)}>
+        <div class="unread-line" id={lineIdOf(view, row.below)}>
           {row.at && <b>{dayOf(row.at)} </b>}
           <span>{t('New messages')}</span>
         </div>
@@ -46,9 +49,9 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           message={workspace.message(row.message.channelId, row.key) ?? row.message}
           workspace={workspace}
           isHead={row.isHead}
-          lineId={lineIdOf(row.key)}
+          lineId={lineIdOf(view, row.key)}
           isReachedByTab={isReachedByTab}
-          view={props.view}
+          view={view}
           isEditing={props.isEditing}
           isResumed={props.isResumed}
           onEdit={props.onEdit}

@@ -52,8 +52,7 @@ const maxFaces = 3
 
 /**
  * One message. It is an article whose accessible name is author and time, and whose description is the text, or without a text the files.
- * Scrolling renders very many
- * messages, and each component costs time, so a plain message consists of few components.
+ * Scrolling renders very many messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
   const { workspace, isHead, view, isEditing = false } = props
