@@ -7,6 +7,9 @@ import { mostPixels } from './images.ts'
 /** Three times the side of a thumbnail, for screens with many pixels. */
 const sidePx = 120
 
+/** The server takes no larger file, and the browser would read all of it. */
+const mostBytes = 25 * 1024 * 1024
+
 /** One at a time, because a photo of a phone takes hundreds of megabytes of memory until it is shrunk. */
 const inTurn = createLimiter(1)
 
@@ -29,7 +32,7 @@ export function ChosenThumbnail({ file }: { file: File }) {
 
 /** Returns a small square version of the file, or undefined if the browser cannot show it, or if that may take gigabytes of memory. */
 async function thumbnailOf(file: File): Promise<Blob | undefined> {
-  if ((await pixelsOf(file)) > mostPixels) return undefined
+  if (file.size > mostBytes || (await pixelsOf(file)) > mostPixels) return undefined
   const picture = await createImageBitmap(file).catch(() => undefined)
   return picture && squarePicture(picture, sidePx)
 }
