@@ -128,7 +128,7 @@ export function phoneJourneys(site: Site) {
     const keeps = async (insets: { top: number; left: number; right: number; bottom: number }) => {
       await devtools.send('Emulation.setSafeAreaInsetsOverride', { insets })
       for (const side of ['top', 'left', 'right', 'bottom'] as const) {
-        await expect.poll(async () => (await distances())[side], side).toBeGreaterThanOrEqual(insets[side])
+        await expect.poll(async () => (await distances())[side], { message: side }).toBeGreaterThanOrEqual(insets[side])
       }
     }
     await composer(page, 'edges').waitFor()
