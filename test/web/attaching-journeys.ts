@@ -3,6 +3,7 @@ import { limits } from '@parley/contract'
 import type { CDPSession, Locator, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { root } from '../src/launch.ts'
+import { png, whitePng } from './pictures.ts'
 import type { Site } from './site.ts'
 import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
 
@@ -195,5 +196,56 @@ export function attachingJourneys(site: Site) {
     await say(gil, 'hawse', 'all of it')
     await article(gil, 'all of it').getByRole('link', { name: 'chain.txt' }).waitFor()
     expect(await asksBeforeLeaving(gil)).toBe(false)
+  })
+
+  test('a chosen image has a small square thumbnail until it is removed or sent, and an image that cannot be shown has none', async () => {
+    const una = await signIn('una')
+    await createChannel(una, 'easel')
+    const chosen = (name: string) => una.getByRole('main').getByRole('listitem').filter({ hasText: name })
+    const choose = (name: string, mimeType: string, buffer: Buffer) =>
+      una.locator('main input[type=file]').setInputFiles({ name, mimeType, buffer })
+    const addressOf = async (name: string) => (await chosen(name).locator('img').getAttribute('src'))!
+    const isInMemory = (address: string) =>
+      una.evaluate((src) => {
+        const image = new Image()
+        image.src = src
+        return image.decode().then(
+          () => true,
+          () => false,
+        )
+      }, address)
+
+    await choose('broken.png', 'image/png', Buffer.from('no picture at all'))
+    // As a photo of 64 million pixels, it would take hundreds of megabytes of memory.
+    await choose('wall.png', 'image/png', whitePng(8_000))
+    await choose('notes.txt', 'text/plain', Buffer.from('no picture'))
+    for (const name of ['tower.png', 'pier.png']) await choose(name, 'image/png', png(200, 600, [90, 60, 160]))
+    for (const name of ['tower.png', 'pier.png']) {
+      const thumbnail = chosen(name).locator('img')
+      await thumbnail.waitFor()
+      const { width, height } = (await thumbnail.boundingBox())!
+      expect([name, width, await thumbnail.evaluate((image: HTMLImageElement) => image.naturalWidth < 200)]).toEqual([
+        name,
+        height,
+        true,
+      ])
+      expect(await isInMemory(await addressOf(name))).toBe(true)
+    }
+    // The thumbnails are made one after the other.
+    for (const name of ['broken.png', 'wall.png', 'notes.txt']) {
+      expect([name, await chosen(name).locator('img').count()]).toEqual([name, 0])
+      await chosen(name)
+        .getByRole('button', { name: `Remove ${name}` })
+        .click()
+    }
+
+    const removed = await addressOf('pier.png')
+    await una.getByRole('button', { name: 'Remove pier.png' }).click()
+    await expect.poll(() => isInMemory(removed)).toBe(false)
+    const sent = await addressOf('tower.png')
+    await composer(una, 'easel').fill('the tower')
+    await composer(una, 'easel').press('Enter')
+    await article(una, 'the tower').getByRole('button', { name: 'tower.png' }).waitFor()
+    await expect.poll(() => isInMemory(sent)).toBe(false)
   })
 }

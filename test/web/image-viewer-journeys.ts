@@ -109,4 +109,24 @@ export function imageViewerJourneys(site: Site) {
     expect(await lines(download)).toBe(1)
     expect(await endOf(viewer.getByRole('img'))).toBeLessThanOrEqual((await next.boundingBox())!.y)
   })
+
+  test('an image has most of the screen of a phone, also of one that lies on its side', async () => {
+    const kjell = await Person.signIn(site.baseUrl, 'kjell@example.com')
+    const channel = await kjell.creates({ name: 'panoramas' })
+    const place = `/channels/${channel.id}/messages`
+    const images = [await kjell.uploadsImage(place, 'coast.png', png(1600, 900, [9, 81, 201]))]
+    await kjell.sends(channel, { content: 'from the coast', images })
+    const page = await signIn('kjell', `/c/${channel.id}`, phone)
+    await article(page, 'from the coast').getByRole('img').tap()
+    const viewer = page.getByRole('dialog', { name: 'coast.png' })
+    const image = viewer.getByRole('img')
+    await image.waitFor()
+    const { width, height } = phone.viewport
+    expect((await image.boundingBox())!.width).toBeGreaterThan(0.9 * width)
+    await page.setViewportSize({ width: height, height: width })
+    expect((await image.boundingBox())!.height).toBeGreaterThan(0.65 * width)
+    expect(await endOf(viewer.getByRole('link', { name: 'Download' }))).toBeLessThanOrEqual(width)
+    await viewer.getByRole('button', { name: 'Close' }).tap()
+    await viewer.waitFor({ state: 'detached' })
+  })
 }

@@ -1,11 +1,11 @@
 import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
-import { heightsOf, styleOf } from './measures.ts'
+import { endOf, heightsOf, styleOf } from './measures.ts'
 import { narrowest, phone } from './phones.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, openChannel } from './visitors.ts'
+import { article, composer, openChannel } from './visitors.ts'
 
 /** Sizes and positions on the screen of a phone. */
 export function phoneJourneys(site: Site) {
@@ -108,6 +108,42 @@ export function phoneJourneys(site: Site) {
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
   })
 
+  test('nothing is behind the camera, the round corners and the bar for gestures of a phone', async () => {
+    const fay = await Person.signIn(site.baseUrl, 'fay@example.com')
+    const channel = await fay.creates({ name: 'edges' })
+    for (let n = 1; n <= 24; n++) await fay.creates({ name: `edge-${n}` })
+    const page = await signIn('fay', `/c/${channel.id}`, phone)
+    const devtools = await page.context().newCDPSession(page)
+    const controls = page.locator('.top-bar, .main').locator('button, input, textarea').filter({ visible: true })
+    const distances = () =>
+      controls.evaluateAll((all) => {
+        const boxes = all.map((each) => each.getBoundingClientRect())
+        return {
+          top: Math.min(...boxes.map(({ top }) => top)),
+          left: Math.min(...boxes.map(({ left }) => left)),
+          right: innerWidth - Math.max(...boxes.map(({ right }) => right)),
+          bottom: innerHeight - Math.max(...boxes.map(({ bottom }) => bottom)),
+        }
+      })
+    const keeps = async (insets: { top: number; left: number; right: number; bottom: number }) => {
+      await devtools.send('Emulation.setSafeAreaInsetsOverride', { insets })
+      for (const side of ['top', 'left', 'right', 'bottom'] as const) {
+        await expect.poll(async () => (await distances())[side], { message: side }).toBeGreaterThanOrEqual(insets[side])
+      }
+    }
+    await composer(page, 'edges').waitFor()
+    await keeps({ top: 40, left: 0, right: 0, bottom: 34 })
+    await page.getByRole('button', { name: 'Navigation' }).tap()
+    const sidebar = page.locator('.sidebar')
+    await sidebar.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    const last = sidebar.getByRole('link').or(sidebar.getByRole('heading')).last()
+    expect(await endOf(last)).toBeLessThanOrEqual(phone.viewport.height - 34)
+    await page.goBack()
+    await page.setViewportSize({ width: phone.viewport.height, height: phone.viewport.width })
+    await keeps({ top: 0, left: 47, right: 47, bottom: 21 })
+    expect((await sidebar.getByRole('link').first().boundingBox())!.x).toBeGreaterThanOrEqual(47)
+  })
+
   test('the results of a search have the space of a phone, and a button shows the filters', async () => {
     const nan = await Person.signIn(site.baseUrl, 'nan@example.com')
     await nan.says('a rare pebble', await nan.creates({ name: 'beach' }))
@@ -155,6 +191,21 @@ export function phoneJourneys(site: Site) {
     expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
   })
 
+  test('the name of a file is whole on a phone, where no tooltip shows it', async () => {
+    const ned = await Person.signIn(site.baseUrl, 'ned@example.com')
+    const channel = await ned.creates({ name: 'reports' })
+    const attachments = [await ned.uploads(`${'annual-report-'.repeat(6)}final.txt`, 'figures')]
+    await ned.sends(channel, { content: 'this year', attachments })
+    const page = await signIn('ned', `/c/${channel.id}`, { ...phone, viewport: { width: 360, height: 640 } })
+    const name = article(page, 'this year').getByRole('link', { name: 'final.txt' }).locator('.name')
+    await name.waitFor()
+    const hidden = await name.evaluate((node) => [
+      node.scrollWidth - node.clientWidth,
+      node.scrollHeight - node.clientHeight,
+    ])
+    expect(hidden).toEqual([0, 0])
+  })
+
   test('many images of a message are at least two in a line on a phone', async () => {
     const rae = await Person.signIn(site.baseUrl, 'rae@example.com')
     const channel = await rae.creates({ name: 'album' })
@@ -168,5 +219,22 @@ export function phoneJourneys(site: Site) {
     const [first, second, third] = await shown.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().y))
     expect(second).toBe(first)
     expect(third).toBeGreaterThan(first!)
+  })
+
+  test('the bar of the phone has the colour of the chosen theme', async () => {
+    const page = await signIn('admin', '/preferences', { ...phone, colorScheme: 'light' })
+    const colours = () =>
+      page
+        .locator('meta[name="theme-color"]')
+        .evaluateAll((all) =>
+          (all as HTMLMetaElement[]).filter(({ media }) => matchMedia(media).matches).map(({ content }) => content),
+        )
+    const light = await colours()
+    expect(light.length).toBe(1)
+    await page.getByLabel('Theme').selectOption('Dark')
+    await expect.poll(colours).not.toEqual(light)
+    expect((await colours()).length).toBe(1)
+    await page.getByLabel('Theme').selectOption('System')
+    await expect.poll(colours).toEqual(light)
   })
 }

@@ -1,7 +1,8 @@
+import { createPart } from '../app/part.ts'
 import type { ChosenFile } from '../app/uploads.ts'
 import { sizeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { IconButton } from '../ui/icons.tsx'
+import { Icon, IconButton } from '../ui/icons.tsx'
 
 interface ChosenFilesProps {
   files: readonly ChosenFile[]
@@ -15,6 +16,7 @@ export function ChosenFileList({ files, onRemove }: ChosenFilesProps) {
     <ul class="chosen-files">
       {files.map((chosen) => (
         <li key={chosen.id} class="chosen-file">
+          {isPicture.test(chosen.file.type) && <Thumbnail file={chosen.file} />}
           <FileState chosen={chosen} />
           <IconButton
             icon="close"
@@ -24,6 +26,21 @@ export function ChosenFileList({ files, onRemove }: ChosenFilesProps) {
         </li>
       ))}
     </ul>
+  )
+}
+
+/** A drawing (SVG) of some kilobytes may stop the page for hours. */
+const isPicture = /^image\/(?!svg)/
+const thumbnail = createPart(() => import('./chosen-thumbnail.tsx').then((part) => part.ChosenThumbnail))
+
+/** The space of the thumbnail has an icon until it is there, so that nothing moves. */
+function Thumbnail({ file }: { file: File }) {
+  const Loaded = thumbnail()
+  return (
+    <span class="thumbnail">
+      <Icon name="file" />
+      {typeof Loaded === 'function' && <Loaded file={file} />}
+    </span>
   )
 }
 

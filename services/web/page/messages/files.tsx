@@ -9,7 +9,7 @@ import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { imageName } from './image-name.ts'
 import type { Picture } from './image-viewer.tsx'
-import { fetchImage, useImage } from './images.ts'
+import { fetchImage, mostPixels, useImage } from './images.ts'
 
 interface FilesProps {
   id: string
@@ -97,8 +97,6 @@ function DownloadLink({
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
-/** Larger images have no smaller version, and take the browser gigabytes of memory. */
-const mostPixels = 50_000_000
 /** A drawing of some kilobytes can refer to its own parts so often that the page stops for hours. */
 const drawing = /svg$/
 const isRisky = (filename: string, size: Picture['size']) =>

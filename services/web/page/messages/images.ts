@@ -4,6 +4,9 @@ import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { ignoreFailure, isTemporary, pauseAfter } from '../ui/retries.ts'
 
+/** Larger images have no smaller version, and take the browser gigabytes of memory. */
+export const mostPixels = 50_000_000
+
 interface ImageOfMessage {
   channelId: string
   filename: string

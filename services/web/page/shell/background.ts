@@ -8,6 +8,7 @@ import { pasteRichText } from '../paste/rich-text.ts'
 import { watchSaved } from '../saved/watch-saved.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { closeByBack } from './close-by-back.ts'
+import { colourBrowser } from './colour-browser.ts'
 import { showCutTexts } from './cut-texts.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { openPeople } from './open-person.ts'
@@ -39,6 +40,7 @@ export function startBackground(workspace: Workspace): () => void {
     openPlaceMenus,
     showCutTexts,
     closeByBack,
+    colourBrowser,
     cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
