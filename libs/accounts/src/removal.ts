@@ -62,7 +62,7 @@ async function endAccount(
   await trx
     .updateTable('users')
     .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null, secondFactorSince: null })
-    .set({ statusText: null, statusEmoji: null, statusExpiresAt: null })
+    .set({ statusText: null, statusEmoji: null, statusExpiresAt: null, givenName: null, familyName: null })
     .where('id', '=', userId)
     .execute()
   const endSessions = await markSessionsEnded(trx, { userId, reason: 'removed', actorId, ip, now })

@@ -90,6 +90,13 @@ describe('a PATCH of one part', () => {
   })
 })
 
+test('the parts of a name are forgotten when the person is removed', async () => {
+  const { created } = await create({ name: parts })
+  expect(await environment.people.ada.delete(`/users/${created.id}`)).toMatchObject({ status: 200 })
+  const rows = environment.deps.db.selectFrom('users').select(['givenName', 'familyName']).where('id', '=', created.id)
+  expect(await rows.execute()).toEqual([{ givenName: null, familyName: null }])
+})
+
 test('without a formatted name, the display name is gone and the parts stay', async () => {
   const { change } = await create({ name: parts })
   expect(await change({ op: 'remove', path: 'name.formatted' })).toEqual({ displayName: undefined, ...parts })
