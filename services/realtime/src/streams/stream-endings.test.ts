@@ -1,6 +1,12 @@
+import { Socket } from 'node:net'
 import { everyone, nobody } from '@parley/contract'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLogger, createMetrics } from '@parley/telemetry'
+import type { KyselyPlugin } from 'kysely'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
+import { createKnownChannels } from './known-channels.ts'
+import { createOpenStreams } from './open-streams.ts'
+import { createSessionWatch } from './stream-endings.ts'
 
 let server: TestServer
 let node: TestNode
@@ -49,6 +55,40 @@ describe('a stream ends with its session', () => {
     await server.says(everyone, 'extended')
     await stays.waitFor('UPDATE_SERVER_SETTINGS', { name: 'extended' })
     await stays.close()
+  })
+
+  test('when its end has changed while it was read', async () => {
+    const { db } = server
+    const { id, sessionId } = await server.addMember('ann')
+    const streams = createOpenStreams({
+      maxStreams: 9,
+      maxStreamsPerUser: 9,
+      maxBufferBytes: 1e6,
+      metrics: createMetrics({ service: 'test' }),
+      channels: createKnownChannels({ db }),
+      onCountChange() {},
+    })
+    onTestFinished(streams.stopObserving)
+    const caller = { userId: id, sessionId, userName: 'ann', email: '', role: 'member' as const, isAdmin: false }
+    const stream = streams.add(new Socket(), caller, { follower: null, watched: [], wantsPresence: false })
+    onTestFinished(() => streams.end(stream, 'client'))
+    const lateAnswer: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (result.rows.some((row) => 'expiresAt' in row)) {
+          const past = { expiresAt: Date.now() - 1 }
+          await db.updateTable('sessions').set(past).where('id', '=', sessionId).execute()
+          // As `reloadUsers` does when it hears of the change.
+          stream.session.expiresAt = 0
+        }
+        return result
+      },
+    }
+    const logger = createLogger({ service: 'test', level: 'silent' })
+    const watch = createSessionWatch({ db: db.withPlugin(lateAnswer), streams, clock: Date.now, logger })
+    await watch.endFinishedSessions()
+    await watch.endFinishedSessions()
+    expect(stream.isEnded).toBe(true)
   })
 
   test('when its user is removed', async () => {

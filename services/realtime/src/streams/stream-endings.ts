@@ -63,6 +63,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
   async function endExpired(now: number) {
     const due = [...streams.sessions.values()].filter(({ expiresAt }) => expiresAt <= now)
     if (due.length === 0) return
+    for (const session of due) session.expiresAt = now
     const ids = due.map(({ sessionId }) => sessionId)
     const found = await db
       .selectFrom('sessions')
@@ -78,7 +79,8 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     for (const session of due) {
       const expiresAt = live.get(session.sessionId)
       if (expiresAt === undefined) end(session)
-      else session.expiresAt = expiresAt
+      // It is 0 again when it has changed after the query: the next check reads it.
+      else if (session.expiresAt === now) session.expiresAt = expiresAt
     }
   }
 

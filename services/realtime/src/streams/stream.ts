@@ -17,7 +17,7 @@ export interface Person {
 /** A session with at least one open stream on this node. */
 export interface OpenSession {
   readonly sessionId: string
-  /** Epoch milliseconds, as last read; 0 before the first read. */
+  /** Epoch milliseconds, as last read. 0 before the first read, and when it may have changed since. */
   expiresAt: number
   readonly streams: Set<OpenStream>
 }
