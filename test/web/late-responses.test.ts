@@ -50,6 +50,17 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     }
   }
 
+  /** Creates a channel, and types on while the page waits for the response, which is returned. */
+  async function createAndType(page: Page, name: string, text: string) {
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
+    await page.keyboard.press('Enter')
+    await response.sent
+    await page.keyboard.type(text)
+    return response
+  }
+
   /** Creates a channel, and closes the dialog before the response comes. */
   async function createChannelAndClose(page: Page, name: string, { sent }: { sent: Promise<unknown> }) {
     await page.getByRole('button', { name: 'Create channel' }).click()
@@ -267,12 +278,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
   test('of a new channel gives it what the person types on after Enter', async () => {
     const page = await signIn('eve')
     const name = unique('typed on')
-    const response = await hold(page, /\/channels$/, 'POST')
-    await page.getByRole('button', { name: 'Create channel' }).click()
-    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
-    await page.keyboard.press('Enter')
-    await response.sent
-    await page.keyboard.type('hello')
+    const response = await createAndType(page, name, 'hello')
     await response.release()
     await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
   })
@@ -282,12 +288,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     // The page reports the failure to the console.
     page.removeAllListeners('pageerror')
     const name = unique('not stored')
-    const response = await hold(page, /\/channels$/, 'POST')
-    await page.getByRole('button', { name: 'Create channel' }).click()
-    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
-    await page.keyboard.press('Enter')
-    await response.sent
-    await page.keyboard.type('hello')
+    const response = await createAndType(page, name, 'hello')
     await page.evaluate(() => {
       Storage.prototype.setItem = () => {
         throw new DOMException('The disk is full', 'QuotaExceededError')

@@ -10,8 +10,7 @@ export {
   toMrkdwn,
 } from './mrkdwn.ts'
 export { isPretext, readAttachments } from './read-attachments.ts'
-export { InvalidBlocks, longestMarkdown, longestSection, readBlocks } from './read-blocks.ts'
+export { InvalidBlocks, longestMarkdown, readBlocks, sectionsOf } from './read-blocks.ts'
 export { slackSignature } from './signatures.ts'
-export { splitMarkup } from './split-markup.ts'
 export { parseMoment, parseTs, slackTs } from './timestamps.ts'
 export { safeText, safeUrl } from './untrusted.ts'

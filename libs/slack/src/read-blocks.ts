@@ -58,7 +58,7 @@ export function readPlainBlocks(input: unknown, convert: ConvertText): PlainBloc
 }
 
 /** Number of characters of the text of a section. */
-export const longestSection = 3_000
+const longestSection = 3_000
 /** Slack's limit for a text in Markdown. */
 export const longestMarkdown = 12_000
 
@@ -111,10 +111,7 @@ function readBlock(block: Json, convert: ConvertText): PlainBlock[] {
       return elements.length === 0 ? [] : [{ type: 'rich_text', elements }]
     }
     case 'markdown':
-      return splitMarkup(convert(safeText(block.text, longestMarkdown), 'markdown'), longestSection).map((part) => ({
-        type: 'section',
-        text: { type: 'mrkdwn', text: part },
-      }))
+      return sectionsOf(convert(safeText(block.text, longestMarkdown), 'markdown'))
     case 'table': {
       const rows = (listOf(block.rows) ?? []).slice(0, 100).flatMap((row) => {
         const cells = (listOf(row) ?? []).slice(0, 20).map((cell) => readCell(cell, convert))
@@ -126,6 +123,10 @@ function readBlock(block: Json, convert: ConvertText): PlainBlock[] {
       return wordsOf(block)
   }
 }
+
+/** A text in Parley's markup, in as many sections as it needs. */
+export const sectionsOf = (markup: string): PlainBlock[] =>
+  splitMarkup(markup, longestSection).map((text) => ({ type: 'section', text: { type: 'mrkdwn', text } }))
 
 /** Reads a text object, or a plain string as older programs send it. */
 export function readText(value: unknown, most: number, convert: ConvertText): BlockText | undefined {

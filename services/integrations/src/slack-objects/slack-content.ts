@@ -1,13 +1,12 @@
 import { firstCharacters, isBlank, limits, type MessageBlock } from '@parley/contract'
 import {
   type ConvertText,
-  longestSection,
   type MrkdwnNames,
   markdownToMarkup,
   readAttachments,
   readBlocks,
   safeText,
-  splitMarkup,
+  sectionsOf,
   toMarkup,
 } from '@parley/slack'
 
@@ -44,10 +43,7 @@ export function readContent(payload: Payload, names: MrkdwnNames, kept: KeptCont
     ? (kept.attachments ?? [])
     : readAttachments(payload.attachments, convert)
   if (blocks.length + attachments.length === 0) return isBlank(content) ? undefined : { content }
-  const text: MessageBlock[] =
-    blocks.length === 0 && !isBlank(content)
-      ? splitMarkup(content, longestSection).map((part) => ({ type: 'section', text: { type: 'mrkdwn', text: part } }))
-      : []
+  const text = blocks.length === 0 && !isBlank(content) ? sectionsOf(content) : []
   return { content, blocks: readBlocks([...text, ...blocks, ...attachments]) }
 }
 

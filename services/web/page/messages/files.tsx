@@ -7,7 +7,7 @@ import { sizeOf } from '../texts/formats.ts'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
-import { imageName } from './image-name.ts'
+import { imageName } from './file-names.ts'
 import type { Picture } from './image-viewer.tsx'
 import { fetchImage, mostPixels, useImage } from './images.ts'
 

@@ -3,7 +3,7 @@ import { type Block, type Inline, parseMarkup } from '@parley/markup'
 import { textOfMessage } from '../app/ephemeral-messages.ts'
 import { emojiOrName } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
-import { imageName } from './image-name.ts'
+import { namesOfFiles } from './file-names.ts'
 
 /** A screen reader reads only this part of a longer message. */
 const maxCharacters = 500
@@ -15,11 +15,6 @@ export function spokenMessage(message: Message | EphemeralMessage, isEphemeral: 
   const words = `${message.author.userName}: ${beginningOf(parts.join('\n'))}`
   return isEphemeral ? `${t('Only visible to you')}. ${words}` : words
 }
-
-const namesOfFiles = ({ images, attachments }: Message) => [
-  ...images.map(imageName),
-  ...attachments.map(({ originalName }) => originalName),
-]
 
 const beginningOf = (text: string) =>
   text.length > maxCharacters ? `${text.slice(0, maxCharacters).toWellFormed()}…` : text

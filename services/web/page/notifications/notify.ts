@@ -4,7 +4,7 @@ import { messageAddress } from '../app/address.ts'
 import { nameOfPlace } from '../app/places.ts'
 import { preferences } from '../app/preferences.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { imageName } from '../messages/image-name.ts'
+import { namesOfFiles } from '../messages/file-names.ts'
 import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
@@ -58,8 +58,7 @@ function beginningOf(text: string, length: number): string {
 }
 
 /** The text of a message, or the names of its files. */
-const textOf = ({ content, images, attachments }: Message): string =>
-  content || [...images.map(imageName), ...attachments.map(({ originalName }) => originalName)].join(', ')
+const textOf = (message: Message): string => message.content || namesOfFiles(message).join(', ')
 
 /**
  * The message of an event, if the person is notified of it wherever it is: a direct message, or a message or reply that mentions them. In a
