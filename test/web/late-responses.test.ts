@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { toggleJourneys } from './toggle-journeys.ts'
-import { act, article, channels, composer, say, untilDrawn } from './visitors.ts'
+import { act, article, channels, composer, removeStores, say, untilDrawn } from './visitors.ts'
 
 /** In the page: `connection` ends the event stream, and the server does not know the cursor of the next one. */
 const loseCursor = `{
@@ -407,6 +407,34 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     expect(await button.count()).toBe(0)
     await rest.release()
     expect(await button.count()).toBe(0)
+  })
+
+  test('with the conversations does not delay the channel that opens at the start', async () => {
+    const page = await site.openPage('/', { withoutWorker: true })
+    const rest = await hold(page, /\/conversations$/)
+    await page.getByLabel('Email').fill(`${randomUUID().slice(0, 8)}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await rest.sent
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await rest.release()
+  })
+
+  test('with the conversations is awaited at the start when one of them was open last', async () => {
+    const page = await signIn('ivo')
+    const eve = await person('eve')
+    const { id: ivoId } = await person('ivo')
+    const { conversation } = (await eve.post('/conversations', { targetUserId: ivoId })).body
+    await page.goto(`${site.baseUrl}/c/${conversation.id}`)
+    await expect.poll(() => page.evaluate(() => Object.values(localStorage))).toContain(conversation.id)
+    await removeStores(page)
+    const rest = await hold(page, /\/conversations$/)
+    await page.goto(site.baseUrl)
+    await rest.sent
+    await channels(page).getByRole('link', { name: 'General' }).waitFor()
+    await untilDrawn(page)
+    expect(new URL(page.url()).pathname).toBe('/')
+    await rest.release()
+    await page.getByRole('heading', { level: 1, name: 'eve' }).waitFor()
   })
 
   test('that refuses a channel does not hide it from a person who was added meanwhile', async () => {

@@ -4,12 +4,16 @@ import { address, followLink } from './app/address.ts'
 import { NotLoaded } from './app/page.tsx'
 import { createPart, type Part } from './app/part.ts'
 import { session } from './app/session.ts'
+import { requestSignInOptions } from './app/sign-in-options.ts'
 import { SignedInPage } from './shell/signed-in-page.tsx'
 import { t } from './texts/texts.ts'
 import { refuseOtherFiles } from './ui/file-drop.ts'
 import { ProblemList } from './ui/problem-list.tsx'
 
-const signIn = createPart(() => import('./sign-in/sign-in-page.tsx').then(({ SignIn }) => SignIn))
+const signIn = createPart(() => {
+  requestSignInOptions()
+  return import('./sign-in/sign-in-page.tsx').then(({ SignIn }) => SignIn)
+})
 const notFound = createPart(() => import('./app/not-found.tsx').then(({ NotFound }) => NotFound))
 const enrolment = createPart(() => import('./account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
 

@@ -43,7 +43,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     // A channel opens automatically. That must not close the navigation, which the person may have opened meanwhile.
     if (wasHome.current) wasHome.current = view === 'home'
     else isNavigationOpen.value = false
-    if (view === 'home' && workspace.isReady.value) {
+    if (view === 'home') {
       const id = placeAtStart(workspace)
       if (id) navigate(channelAddress(id), { replace: true, isAutomatic: true })
     }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
 import { askForPasskey } from '../app/passkeys.ts'
 import { client, session } from '../app/session.ts'
+import { takeSignInOptions } from '../app/sign-in-options.ts'
 import { t } from '../texts/texts.ts'
 import { showTitle } from '../ui/browser-tab.ts'
 import { Field, Form } from '../ui/form.tsx'
@@ -36,7 +37,7 @@ export function SignIn() {
   async function load() {
     showTitle('Parley')
     void markIcon(false)
-    const { auth } = await client.request('GET /config.json')
+    const { auth } = await takeSignInOptions()
     setOptions(auth)
     if (auth.oauthEnabled) setProviders((await client.request('GET /auth/oauth/providers')).providers)
     if (link.refusal !== null) setFailure(providerRefusal(link.refusal))
