@@ -1,4 +1,4 @@
-import { lengthOf, limits, type User } from '@parley/contract'
+import { lengthOf, limits } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
 import {
   InvalidBlocks,
@@ -11,6 +11,7 @@ import {
 import { isLeftOut, type KeptContent, readContent, textsOf } from '../slack-objects/slack-content.ts'
 import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
 import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { findUsers } from './users.ts'
 
 /** The arguments `text`, `blocks` and `attachments`. @throws ProtocolRefusal when `markdown_text` is given beside a text or blocks. */
 export function payloadOf({ args }: SlackCall): Arguments {
@@ -60,13 +61,10 @@ async function findVisibleNamesIn(call: SlackCall, mrkdwn: string): Promise<Mrkd
 }
 
 /** Names of the people with these ids. A guest gets only the names of people whom they can see. */
-export async function findVisibleNames(
-  { deps, ask, caller }: SlackCall,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function findVisibleNames(call: SlackCall, ids: readonly string[]): Promise<Map<string, string>> {
+  const { deps, caller } = call
   const names = await findUserNames(deps.db, ids)
   if (caller.role !== 'guest' || names.size === 0) return names
-  const query = new URLSearchParams({ ids: [...names.keys()].join(',') })
-  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
-  return new Map(users.map(({ id, userName }) => [id, userName]))
+  const users = await findUsers(call, [...names.keys()])
+  return new Map([...users.values()].map(({ id, userName }) => [id, userName]))
 }

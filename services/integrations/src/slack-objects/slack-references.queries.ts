@@ -104,6 +104,21 @@ export async function findJoined(db: Reader, userId: string, channelIds: readonl
   return new Set(rows.map(({ channelId }) => channelId))
 }
 
+/** Those of these people who are members of a channel. Served by the primary key of channel_members. */
+export async function findMembersAmong(
+  db: Reader,
+  channelId: string,
+  userIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('userId', '=', anyOf([...userIds]))
+    .execute()
+  return new Set(rows.map(({ userId }) => userId))
+}
+
 /**
  * Names of the people with these ids, of at most 100. For somebody who was removed, and whose name another person or a group has now, it
  * is the id: the name would mention the others.
