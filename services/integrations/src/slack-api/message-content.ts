@@ -53,11 +53,11 @@ export const warningOf = ({ args }: SlackCall) =>
     response_metadata: { warnings: ['message_truncated'] },
   }
 
-/** The names to which a text refers. A guest gets only the names of people whom they can see, and none of channels. */
+/** The names to which a text refers. A guest gets only the names of people whom they can see, and none of channels and groups. */
 async function findVisibleNamesIn(call: SlackCall, mrkdwn: string): Promise<MrkdwnNames> {
   if (call.caller.role !== 'guest') return findNamesIn(call.deps.db, mrkdwn)
   const users = await findVisibleNames(call, mentionedIds(mrkdwn))
-  return { user: (id) => users.get(id), channel: () => undefined }
+  return { user: (id) => users.get(id), channel: () => undefined, group: () => undefined }
 }
 
 /** Names of the people with these ids. A guest gets only the names of people whom they can see. */
