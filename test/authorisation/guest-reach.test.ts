@@ -126,7 +126,7 @@ describe('by the addresses of things in another channel', () => {
 })
 
 test('Slack’s API shows a guest the same as the other routes', async () => {
-  const { ann, cat } = environment.people
+  const { ann, bob, cat } = environment.people
   const { open } = environment.channel
   const call = async (method: string, args: Record<string, string>) => {
     const response = await fetch(`${environment.baseUrl}/slack/api/${method}`, {
@@ -169,6 +169,10 @@ test('Slack’s API shows a guest the same as the other routes', async () => {
     ['conversations.leave', { channel: open.id }],
     ['bots.info', { bot: cat.id }],
     ['users.info', { user: cat.id }],
+    ['users.getPresence', { user: cat.id }],
+    ['users.getPresence', { user: bob.id }],
+    ['usergroups.list', {}],
+    ['usergroups.users.list', { usergroup: 'any' }],
     ['users.lookupByEmail', { email: 'cat@example.com' }],
   ]
   for (const [method, args] of refused) {

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import type { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import type { WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createsBot } from '../bot.testing.ts'
 import { slackClient, wordOf } from './slack-client.testing.ts'
 
 const environment = testEnvironment()
 const clientWith = (token: string | undefined) => slackClient(environment, token)
-let bot: { id: string }
+let bot: Person
 /** The client of a bot, and of ann, who is a member. */
 let slack: WebClient
 let other: WebClient
 beforeAll(async () => {
-  const { ada, ann } = environment.people
-  bot = (await ada.post('/bots', { userName: 'incidents' })).body.bot
-  const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'x', scopes: ['read', 'write'] })).body
-  slack = clientWith(token)
-  other = clientWith(ann.token)
+  bot = await createsBot(environment, 'incidents')
+  slack = clientWith(bot.token)
+  other = clientWith(environment.people.ann.token)
 })
 
 const creates = async (args: object = {}) =>

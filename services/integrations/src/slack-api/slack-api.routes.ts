@@ -13,7 +13,8 @@ import { history, replies } from './history.ts'
 import { getProfile, setProfile } from './profile.ts'
 import { addPin, addReaction, getReactions, listPins, removePin, removeReaction } from './reactions-and-pins.ts'
 import { type Arguments, createAsk, type SlackCall, scopesOf, textOf } from './slack-call.ts'
-import { listUsers, lookUpByEmail, userInfo } from './users.ts'
+import { listUserGroups, listUsersOfUserGroup } from './user-groups.ts'
+import { getPresence, listUsers, lookUpByEmail, userInfo } from './users.ts'
 import { botInfo, teamInfo, testAuth } from './workspace.ts'
 
 /** A method of the web API. The response has its result beside `ok: true`. */
@@ -125,8 +126,11 @@ const methods: Record<string, Method> = {
   'users.list': listUsers,
   'users.info': userInfo,
   'users.lookupByEmail': lookUpByEmail,
+  'users.getPresence': getPresence,
   'users.profile.get': getProfile,
   'users.profile.set': setProfile,
+  'usergroups.list': listUserGroups,
+  'usergroups.users.list': listUsersOfUserGroup,
   'reactions.add': addReaction,
   'reactions.remove': removeReaction,
   'reactions.get': getReactions,

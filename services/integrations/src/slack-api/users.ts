@@ -1,4 +1,4 @@
-import { limits, type User } from '@parley/contract'
+import { limits, type Presence, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { asSlackUser } from '../slack-objects/slack-objects.ts'
@@ -32,6 +32,16 @@ export async function lookUpByEmail({ ask, args }: SlackCall) {
   const user = users.find((each) => each.email.toLowerCase() === email)
   if (!user) throw slackRefusal('users_not_found')
   return { user: asSlackUser(user) }
+}
+
+/** `users.getPresence`. Guests get only their own. */
+export async function getPresence(call: SlackCall) {
+  const { id } = await findUser(call, textOf(call.args, 'user') || call.caller.userId)
+  const path = `/presence?ids=${id}`
+  const listed: { presence: Presence[] } = await call.ask({ service: 'directory', method: 'GET', path })
+  const found = listed.presence.find(({ userId }) => userId === id)
+  if (!found) throw slackRefusal('user_is_restricted', 'Guests see only their own presence')
+  return { presence: found.status === 'online' ? 'active' : 'away' }
 }
 
 /** A person whom the caller may see. @throws ProtocolRefusal with the code `missing`. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { testEnvironment } from '@parley/test/test-environment'
 import { expect, test } from 'vitest'
+import { createsBot } from '../bot.testing.ts'
 import { slackClient, wordOf } from './slack-client.testing.ts'
 
 const environment = testEnvironment()
@@ -17,11 +18,10 @@ test('the workspace has the name and the address of the server', async () => {
 })
 
 test('a bot is described by the id that its messages have', async () => {
-  const { ada, ann, bob } = environment.people
+  const { ann, bob } = environment.people
   const slack = slackClient(environment, ann.token)
-  const { bot } = (await ada.post('/bots', { userName: 'helper' })).body
-  const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'x', scopes: ['write'] })).body
-  const posted = await slackClient(environment, token).chat.postMessage({ channel: '#open', text: 'Hello' })
+  const bot = await createsBot(environment, 'helper')
+  const posted = await slackClient(environment, bot.token).chat.postMessage({ channel: '#open', text: 'Hello' })
   const described = { id: bot.id, user_id: bot.id, app_id: bot.id, name: 'helper', deleted: false, icons: {} }
   expect((await slack.bots.info({ bot: posted.message!.bot_id! })).bot).toEqual(described)
   for (const other of [bob.id, randomUUID(), 'B0NOBODY', `webhook:${randomUUID()}`])
