@@ -126,7 +126,7 @@ describe('by the addresses of things in another channel', () => {
 })
 
 test('Slack’s API shows a guest the same as the other routes', async () => {
-  const { ann, cat } = environment.people
+  const { ann, bob, cat } = environment.people
   const { open } = environment.channel
   const call = async (method: string, args: Record<string, string>) => {
     const response = await fetch(`${environment.baseUrl}/slack/api/${method}`, {
@@ -159,7 +159,20 @@ test('Slack’s API shows a guest the same as the other routes', async () => {
     ['reactions.get', at],
     ['pins.add', at],
     ['pins.list', at],
+    ['conversations.create', { name: 'by a guest' }],
+    ['conversations.rename', { channel: open.id, name: 'by a guest' }],
+    ['conversations.setTopic', { channel: open.id, topic: 'x' }],
+    ['conversations.invite', { channel: open.id, users: gus.id }],
+    ['conversations.invite', { channel: open.id, users: ann.id }],
+    ['conversations.invite', { channel: shared.id, users: cat.id, force: 'true' }],
+    ['conversations.kick', { channel: open.id, user: ann.id }],
+    ['conversations.leave', { channel: open.id }],
+    ['bots.info', { bot: cat.id }],
     ['users.info', { user: cat.id }],
+    ['users.getPresence', { user: cat.id }],
+    ['users.getPresence', { user: bob.id }],
+    ['usergroups.list', {}],
+    ['usergroups.users.list', { usergroup: 'any' }],
     ['users.lookupByEmail', { email: 'cat@example.com' }],
   ]
   for (const [method, args] of refused) {

@@ -161,6 +161,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     uploads:
       'select (filename, kind, channel_id, original_name, content_type, size, width, height, uploaded_by, created_at, stored_at)',
     message_uploads: 'select',
+    // For the name of the workspace in Slack's API.
+    server_settings: 'select',
     // To send events to subscriptions.
     outbox: 'select, insert',
     event_positions: 'select',

@@ -3,6 +3,7 @@ export {
   type ConvertText,
   type MrkdwnNames,
   markdownToMarkup,
+  mentionedGroupIds,
   mentionedIds,
   namedChannelIds,
   type SlackMentions,

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { markdownToMarkup, toMarkup, toMrkdwn } from './mrkdwn.ts'
 
+const names = {
+  user: (id: string) => (id === '1' ? 'ann' : undefined),
+  channel: () => undefined,
+  group: (id: string) => (id === '2' ? 'on-call' : undefined),
+}
+
 describe('markup becomes mrkdwn', () => {
   const mentions = new Map([
     ['ann', '<@1>'],
@@ -45,8 +51,6 @@ describe('markup becomes mrkdwn', () => {
 })
 
 describe('Markdown becomes markup', () => {
-  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined), channel: () => undefined }
-
   test.each([
     ['*italic*, **bold**, __bold__, _italic_ and ~~gone~~', '_italic_, **bold**, **bold**, _italic_ and ~~gone~~'],
     ['**bold *and italic* here**', '**bold _and italic_ here**'],
@@ -60,14 +64,14 @@ describe('Markdown becomes markup', () => {
 })
 
 describe('mrkdwn becomes markup', () => {
-  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined), channel: () => undefined }
-
   test.each([
     ['<https://example.org|a link> and <@1>, &lt;soon&gt;', '[a link](https://example.org) and @ann, <soon>'],
     ['_<@1>_ done', '@ann done'],
     ['<https://example.org|[FIRING:1] disk [db-1]>', '[[FIRING:1] disk [db-1]](https://example.org)'],
     ['<https://example.org|a [b [c]] d]>', '[a (b [c]) d)](https://example.org)'],
     ['`code`<@1>', '`code` @ann'],
+    ['<!subteam^2> and *<!subteam^2|@old>*', '@on-call and @on-call'],
+    ['<!subteam^3> and <!subteam^3|@gone>', '@subteam and @gone'],
   ])('%j', (mrkdwn, markup) => expect(toMarkup(mrkdwn, names)).toBe(markup))
 
   test.each([

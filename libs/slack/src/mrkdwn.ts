@@ -7,12 +7,14 @@ export interface MrkdwnNames {
   user(id: string): string | undefined
   /** The name of the channel with this id. */
   channel(id: string): string | undefined
+  /** The handle of the group with this id. */
+  group(id: string): string | undefined
 }
 
 /** Converts a text of a program to Parley's markup. Without a format it is mrkdwn. */
 export type ConvertText = (text: string, format?: 'mrkdwn' | 'markdown') => string
 
-const nobody: MrkdwnNames = { user: () => undefined, channel: () => undefined }
+const nobody: MrkdwnNames = { user: () => undefined, channel: () => undefined, group: () => undefined }
 
 const slackCode = /```[\s\S]*?```|`[^`\n]+`/.source
 /** `<…>` without a bracket inside, so that a search ends at the next bracket, and the three entities. */
@@ -74,6 +76,9 @@ export const mentionedIds = (mrkdwn: string): string[] => idsIn(mrkdwn, /<@([\w-
 /** The ids of channels in a text, each once. */
 export const namedChannelIds = (mrkdwn: string): string[] => idsIn(mrkdwn, /<#([\w-]+)(?:\|[^<>\n]*)?>/g)
 
+/** The ids of groups in a text, each once. */
+export const mentionedGroupIds = (mrkdwn: string): string[] => idsIn(mrkdwn, /<!subteam\^([\w-]+)(?:\|[^<>\n]*)?>/g)
+
 const idsIn = (mrkdwn: string, reference: RegExp) => [...new Set([...mrkdwn.matchAll(reference)].map(([, id]) => id!))]
 
 /** `link` writes a link. */
@@ -83,17 +88,21 @@ function referenceAsMarkup(inside: string, names: MrkdwnNames, link = markupLink
   const label = bar === -1 ? '' : unescaped(inside.slice(bar + 1)).trim()
   if (target[0] === '@') return `@${names.user(target.slice(1)) ?? (label.replace(/^@/, '') || target.slice(1))}`
   if (target[0] === '#') return `#${names.channel(target.slice(1)) ?? (label.replace(/^#/, '') || target.slice(1))}`
-  if (target[0] === '!') return commandAsMarkup(target.slice(1), label, link)
+  if (target[0] === '!') return commandAsMarkup(target.slice(1), label, names, link)
   const url = safeUrl(unescaped(target))
   if (url === undefined) return label || unescaped(target)
   return label === '' || label === url ? url : link(label, url)
 }
 
 /** `!channel`, `!here`, `!everyone`, `!subteam^…`, `!date^<seconds>^<format>^<link>`. The text to show is after the bar. */
-function commandAsMarkup(command: string, label: string, link: typeof markupLink): string {
+function commandAsMarkup(command: string, label: string, names: MrkdwnNames, link: typeof markupLink): string {
   const [name, first, , target] = command.split('^')
   if (name === 'channel' || name === 'everyone') return '@channel'
   if (name === 'here') return '@here'
+  if (name === 'subteam') {
+    const handle = names.group(first ?? '')
+    return handle === undefined ? label || '@subteam' : `@${handle}`
+  }
   if (name !== 'date') return label || `@${name}`
   const seconds = Number(first)
   const shown = label || (Number.isFinite(seconds) && Math.abs(seconds) < 8.64e12 ? isoMinutes(seconds) : '')

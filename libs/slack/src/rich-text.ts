@@ -22,12 +22,15 @@ export function readRichText(input: unknown, convert: ConvertText): RichText['el
   })
 }
 
+/** The types of the parts that mention somebody. */
+const mentions = new Set<unknown>(['user', 'usergroup', 'broadcast'])
+
 function readSection({ type, elements }: Json, convert: ConvertText): RichTextSection[] {
   const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
   const parts: RichTextPart[] = []
   let isAfterMention = false
   for (const part of (listOf(elements) ?? []).slice(0, maxParts).filter(isObject)) {
-    const isMention = part.type === 'user' || part.type === 'broadcast'
+    const isMention = mentions.has(part.type)
     for (const read of readPart(part, convert)) {
       if ((isMention && !endsBeforeName(parts.at(-1))) || (isAfterMention && !beginsAfterName(read))) {
         parts.push({ type: 'text', text: ' ' })
@@ -59,7 +62,9 @@ function readPart(part: Json, convert: ConvertText): RichTextPart[] {
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':
-      return [{ type: 'text', text: mentionOf(part.user_id, convert), ...style }]
+      return [{ type: 'text', text: mentionOf('@', part.user_id, convert), ...style }]
+    case 'usergroup':
+      return [{ type: 'text', text: mentionOf('!subteam^', part.usergroup_id, convert), ...style }]
     case 'channel':
       return [{ type: 'text', text: `#${safeText(part.channel_id, 64)}`, ...style }]
     case 'date':
@@ -82,10 +87,10 @@ function readEmoji({ name: input, skin_tone: tone }: Json): RichTextPart[] {
   return [{ type: 'emoji', name: hasTone ? `${name}::skin-tone-${tone}` : name }]
 }
 
-/** The mention of a person: `@` and their name, or their id when `convert` does not know them. */
-function mentionOf(userId: unknown, convert: ConvertText): string {
-  const id = safeText(userId, 64)
-  const mention = convert(`<@${id}>`)
+/** The mention of a person or a group: `@` and their name, or their id when `convert` does not know them. */
+function mentionOf(kind: '@' | '!subteam^', givenId: unknown, convert: ConvertText): string {
+  const id = safeText(givenId, 64)
+  const mention = convert(`<${kind}${id}>`)
   return mention.startsWith('@') ? mention : `@${id}`
 }
 

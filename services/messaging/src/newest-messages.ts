@@ -23,10 +23,21 @@ export interface WantedPage {
   before?: string | undefined
 }
 
-/** @throws ApiError 400 when `before` is not an id. */
-export function readWantedPage({ limit, before }: Static<typeof Query>): WantedPage {
-  if (before !== undefined && !isRowId(before)) throw invalid('before must be the id of a message', 'invalid_cursor')
+/**
+ * Reads which page is wanted. A page also begins after a message that was deleted, or that the caller cannot read any more, since they got
+ * the page before.
+ * @throws ApiError 400 when `before` is not the id of a message.
+ */
+export async function readWantedPage(db: Reader, { limit, before }: Static<typeof Query>): Promise<WantedPage> {
+  if (before !== undefined && !(await isMessage(db, before)))
+    throw invalid('before must be the id of a message', 'invalid_cursor')
   return { limit: Math.min(limit, limits.pageSize), before }
+}
+
+async function isMessage(db: Reader, id: string): Promise<boolean> {
+  if (!isRowId(id)) return false
+  const row = await db.selectFrom('messages').select('id').where('id', '=', id).executeTakeFirst()
+  return row !== undefined
 }
 
 /** The page of the messages with these ids. There is one id more than `limit` when there are further messages. */

@@ -38,6 +38,10 @@ export const scimRoutes =
     /** The client of each request, as the actor of its changes. */
     const clients = new WeakMap<FastifyRequest, string>()
 
+    // Some directories put a slash at the end of each path.
+    app.addHook('onRoute', ({ routePath, ...route }) => {
+      if (route.method !== 'HEAD' && !routePath.endsWith('/')) app.route({ ...route, url: `${routePath}/` })
+    })
     app.setErrorHandler(refuseAs(scimForm))
     app.setNotFoundHandler(() => refuse(404, 'There is no such endpoint'))
     // The token is checked after the body has arrived. So a token that is revoked while the body arrives has no effect.

@@ -259,3 +259,26 @@ test('an unknown endpoint is refused in the form of SCIM', async () => {
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']
   expect(await scim('GET', '/nowhere')).toMatchObject({ status: 404, body: { schemas, status: '404' } })
 })
+
+test('a slash at the end of a path changes nothing', async () => {
+  const email = address()
+  const { body: user } = await scim('POST', '/Users/', newUser(email))
+  const path = `/Users/${user.id}`
+  expect(await scim('GET', `${path}/`)).toMatchObject({ status: 200, body: { id: user.id, userName: email } })
+  expect(
+    (await scim('GET', `/Users/?${new URLSearchParams({ filter: `userName eq "${email}"` })}`)).body,
+  ).toMatchObject({
+    totalResults: 1,
+  })
+  expect(await scim('PATCH', `${path}/`, patch({ op: 'replace', path: 'active', value: false }))).toMatchObject({
+    status: 200,
+    body: { active: false },
+  })
+  for (const each of ['/ServiceProviderConfig/', '/Groups/', '/Schemas/', '/ResourceTypes/User/'])
+    expect([each, (await scim('GET', each)).status]).toEqual([each, 200])
+  expect(await scim('GET', '/Me/')).toMatchObject({ status: 501 })
+  expect(await scim('DELETE', `${path}/`)).toMatchObject({ status: 204 })
+  for (const each of [`${path}/`, '/Users//', '/nowhere/', '/'])
+    expect([each, (await scim('GET', each)).status]).toEqual([each, 404])
+  expect(await fetch(`${environment.baseUrl}/scim/v2/Users/`)).toMatchObject({ status: 401 })
+})

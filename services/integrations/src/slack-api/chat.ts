@@ -30,7 +30,7 @@ export async function post(call: SlackCall, body: object, errorCodes: ErrorCodes
     method: 'POST',
     path,
     body: { ...body, ...quote },
-    createsMessage: true,
+    isKeyed: true,
   } as const
   const { message: sent, reply } = await call.ask(request, errorCodes)
   const stored: Message = reply ?? sent

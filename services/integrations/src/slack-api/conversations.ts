@@ -4,8 +4,17 @@ import { type Deps, slackRefusal } from '@parley/service'
 import { channelPath } from '../api-paths.ts'
 import { asSlackChannel, asSlackDirect } from '../slack-objects/slack-objects.ts'
 import { findJoined } from '../slack-objects/slack-references.queries.ts'
-import { type Arguments, numberOf, pageSize, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
-import { findChannelId, findDirect } from './targets.ts'
+import {
+  type Arguments,
+  listOf,
+  numberOf,
+  pageSize,
+  readCursor,
+  type SlackCall,
+  textOf,
+  writeCursor,
+} from './slack-call.ts'
+import { findChannelId, findDirect, findOnlyChannelId, notForThisType } from './targets.ts'
 import { findUser } from './users.ts'
 
 /** The cursor of the first page of direct conversations. The cursors of later pages are ids of conversations, which begin with it too. */
@@ -59,13 +68,6 @@ function typesOf(args: Arguments): string[] {
   return types
 }
 
-/** The items of a text in which commas separate them. */
-const listOf = (text: string) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
-
 async function joinedBy<Listed extends { id: string }>({ db }: Deps, userId: string, channels: Listed[]) {
   const ids = await findJoined(
     db,
@@ -115,14 +117,8 @@ export async function members(call: SlackCall) {
 
 /** `conversations.join` */
 export async function join(call: SlackCall) {
-  const id = await findChannelId(call)
-  const unsupported = 'method_not_supported_for_channel_type'
-  if (isConversationId(id)) {
-    await findDirect(call, id)
-    throw slackRefusal(unsupported)
-  }
-  const path = `${channelPath(id)}/join`
-  await call.ask({ service: 'directory', method: 'POST', path }, { 403: unsupported })
+  const path = `${channelPath(await findOnlyChannelId(call))}/join`
+  await call.ask({ service: 'directory', method: 'POST', path }, { 403: notForThisType })
   return conversationInfo(call)
 }
 

@@ -6,7 +6,16 @@ import { messagesPath } from '../api-paths.ts'
 import { asSlackMessage } from '../slack-objects/slack-objects.ts'
 import { findReferences } from '../slack-objects/slack-references.queries.ts'
 import { findFirstMessageFrom } from '../slack-objects/slack-timestamps.queries.ts'
-import { type Arguments, numberOf, pageSize, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
+import {
+  type Arguments,
+  booleanOf,
+  numberOf,
+  pageSize,
+  readCursor,
+  type SlackCall,
+  textOf,
+  writeCursor,
+} from './slack-call.ts'
 import { findChannelId, findMessageByTs } from './targets.ts'
 
 /** `conversations.history`: newest first. */
@@ -91,7 +100,7 @@ interface Span {
 function spanOf(args: Arguments): Span {
   const oldest = momentOf(args, 'oldest')
   const latest = momentOf(args, 'latest')
-  const isInclusive = args.inclusive === true || /^(true|1)$/.test(textOf(args, 'inclusive'))
+  const isInclusive = booleanOf(args, 'inclusive')
   return {
     from: oldest === undefined ? 0 : isInclusive ? oldest : oldest + 1,
     to: latest === undefined ? Number.MAX_SAFE_INTEGER : isInclusive ? latest : latest - 1,

@@ -1,4 +1,4 @@
-import { lengthOf, limits, type User } from '@parley/contract'
+import { lengthOf, limits } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
 import {
   InvalidBlocks,
@@ -11,6 +11,7 @@ import {
 import { isLeftOut, type KeptContent, readContent, textsOf } from '../slack-objects/slack-content.ts'
 import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
 import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { findUsers } from './users.ts'
 
 /** The arguments `text`, `blocks` and `attachments`. @throws ProtocolRefusal when `markdown_text` is given beside a text or blocks. */
 export function payloadOf({ args }: SlackCall): Arguments {
@@ -52,21 +53,18 @@ export const warningOf = ({ args }: SlackCall) =>
     response_metadata: { warnings: ['message_truncated'] },
   }
 
-/** The names to which a text refers. A guest gets only the names of people whom they can see, and none of channels. */
+/** The names to which a text refers. A guest gets only the names of people whom they can see, and none of channels and groups. */
 async function findVisibleNamesIn(call: SlackCall, mrkdwn: string): Promise<MrkdwnNames> {
   if (call.caller.role !== 'guest') return findNamesIn(call.deps.db, mrkdwn)
   const users = await findVisibleNames(call, mentionedIds(mrkdwn))
-  return { user: (id) => users.get(id), channel: () => undefined }
+  return { user: (id) => users.get(id), channel: () => undefined, group: () => undefined }
 }
 
 /** Names of the people with these ids. A guest gets only the names of people whom they can see. */
-export async function findVisibleNames(
-  { deps, ask, caller }: SlackCall,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function findVisibleNames(call: SlackCall, ids: readonly string[]): Promise<Map<string, string>> {
+  const { deps, caller } = call
   const names = await findUserNames(deps.db, ids)
   if (caller.role !== 'guest' || names.size === 0) return names
-  const query = new URLSearchParams({ ids: [...names.keys()].join(',') })
-  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
-  return new Map(users.map(({ id, userName }) => [id, userName]))
+  const users = await findUsers(call, [...names.keys()])
+  return new Map([...users.values()].map(({ id, userName }) => [id, userName]))
 }

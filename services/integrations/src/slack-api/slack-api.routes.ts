@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { isBot } from '@parley/accounts'
 import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps, parseForm, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
@@ -7,13 +6,16 @@ import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
 import { deleteMessage, getPermalink, postEphemeral, postMessage } from './chat.ts'
 import { updateMessage } from './chat-update.ts'
+import { createChannel, invite, kick, leave, renameChannel, setTopic } from './conversation-changes.ts'
 import { conversationInfo, join, listConversations, listJoinedConversations, members, open } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
 import { history, replies } from './history.ts'
 import { getProfile, setProfile } from './profile.ts'
 import { addPin, addReaction, getReactions, listPins, removePin, removeReaction } from './reactions-and-pins.ts'
-import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
-import { listUsers, lookUpByEmail, userInfo } from './users.ts'
+import { type Arguments, createAsk, type SlackCall, scopesOf, textOf } from './slack-call.ts'
+import { listUserGroups, listUsersOfUserGroup } from './user-groups.ts'
+import { getPresence, listUsers, lookUpByEmail, userInfo } from './users.ts'
+import { botInfo, teamInfo, testAuth } from './workspace.ts'
 
 /** A method of the web API. The response has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>
@@ -73,8 +75,9 @@ export const slackApiRoutes =
         const caller = await findCaller(deps.db, claims, deps.clock())
         deps.tokens.noteGenuine(claims)
         // The gateway sees by this header, which Slack has too, that the token is genuine.
-        reply.header('x-oauth-scopes', (caller.scopes ?? ['read', 'write']).join(','))
-        return { ok: true, ...(await method({ deps, args, caller, ask: createAsk(call, token, request.id), token })) }
+        reply.header('x-oauth-scopes', scopesOf(caller))
+        const ask = createAsk(call, { caller, token, requestId: request.id })
+        return { ok: true, ...(await method({ deps, args, caller, ask, token })) }
       },
     })
   }
@@ -98,14 +101,9 @@ function testApi({ token: _, ...args }: Arguments) {
 }
 
 const methods: Record<string, Method> = {
-  'auth.test': async ({ deps, caller }) => ({
-    url: `${deps.config.auth.appUrl}/`,
-    team: 'Parley',
-    team_id: 'parley',
-    user: caller.userName,
-    user_id: caller.userId,
-    ...((await isBot(deps.db, caller.userId)) && { bot_id: caller.userId }),
-  }),
+  'auth.test': testAuth,
+  'team.info': teamInfo,
+  'bots.info': botInfo,
   'chat.postMessage': postMessage,
   'chat.postEphemeral': postEphemeral,
   'chat.update': updateMessage,
@@ -119,11 +117,20 @@ const methods: Record<string, Method> = {
   'conversations.members': members,
   'conversations.join': join,
   'conversations.open': open,
+  'conversations.create': createChannel,
+  'conversations.rename': renameChannel,
+  'conversations.setTopic': setTopic,
+  'conversations.invite': invite,
+  'conversations.kick': kick,
+  'conversations.leave': leave,
   'users.list': listUsers,
   'users.info': userInfo,
   'users.lookupByEmail': lookUpByEmail,
+  'users.getPresence': getPresence,
   'users.profile.get': getProfile,
   'users.profile.set': setProfile,
+  'usergroups.list': listUserGroups,
+  'usergroups.users.list': listUsersOfUserGroup,
   'reactions.add': addReaction,
   'reactions.remove': removeReaction,
   'reactions.get': getReactions,

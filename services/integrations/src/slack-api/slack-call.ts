@@ -21,24 +21,30 @@ export interface SlackCall {
 }
 
 export type ErrorCodes = Record<number | string, string>
-type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body' | 'idempotencyKey'> & { createsMessage?: true }
+type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body' | 'idempotencyKey'> & {
+  /** The request creates something. It gets an `Idempotency-Key`, so that a repetition does not create it twice. */
+  isKeyed?: true
+}
 type ResponseBody = ServiceResponse['body']
 
 /** Makes the `ask` of a call. */
-export function createAsk(call: CallService, token: string, requestId: string): SlackCall['ask'] {
-  return async ({ createsMessage, ...request }, errorCodes = {}) => {
-    const key = createsMessage ? { idempotencyKey: randomUUID() } : {}
+export function createAsk(
+  call: CallService,
+  { caller, token, requestId }: { caller: Caller; token: string; requestId: string },
+): SlackCall['ask'] {
+  return async ({ isKeyed, ...request }, errorCodes = {}) => {
+    const key = isKeyed ? { idempotencyKey: randomUUID() } : {}
     const response = await call({ ...key, ...request, token, requestId })
     if (response.status === 200) return response.body
-    throw slackRefusalOf(response, errorCodes)
+    throw slackRefusalOf(response, errorCodes, caller)
   }
 }
 
-function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCodes: ErrorCodes) {
+function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCodes: ErrorCodes, caller: Caller) {
   if (status === 401) return unauthorized()
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1)
   if (status >= 500) return unavailable()
-  if (body?.code === 'insufficient_scope') return missingScope()
+  if (body?.code === 'insufficient_scope') return missingScope(caller)
   const code = errorCodes[body?.code] ?? errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments'
   return slackRefusal(code, body?.error)
 }
@@ -46,15 +52,19 @@ function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCode
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
 
 /** No method needs more than this scope. */
-const missingScope = () => slackRefusal('missing_scope', 'The token needs the scope write', { needed: 'write' })
+const missingScope = (caller: Caller) =>
+  slackRefusal('missing_scope', 'The token needs the scope write', { needed: 'write', provided: scopesOf(caller) })
+
+/** The scopes of a caller, as Slack lists them. A session has no scopes, and may do what these allow. */
+export const scopesOf = ({ scopes }: Caller) => (scopes ?? ['read', 'write']).join(',')
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
  * Parley's API. Such a request checks the scopes itself.
  * @throws ProtocolRefusal `missing_scope`.
  */
-export function requireWriteScope({ caller: { scopes } }: SlackCall) {
-  if (scopes && !scopes.some((scope) => scope !== 'read')) throw missingScope()
+export function requireWriteScope({ caller }: SlackCall) {
+  if (caller.scopes && !caller.scopes.some((scope) => scope !== 'read')) throw missingScope(caller)
 }
 
 /**
@@ -76,6 +86,17 @@ export function numberOf(args: Arguments, name: string, { fallback, most }: { fa
   const number = Math.floor(Number(textOf(args, name)))
   return Number.isFinite(number) && number > 0 ? Math.min(number, most) : fallback
 }
+
+/** An argument that is true or false. A form has it as text. */
+export const booleanOf = (args: Arguments, name: string) =>
+  args[name] === true || /^(true|1)$/i.test(textOf(args, name))
+
+/** The items of a text in which commas separate them. */
+export const listOf = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
 
 /** An argument that is JSON. A form has it as text. @throws ProtocolRefusal when the text is not JSON. */
 export function jsonOf(args: Arguments, name: string, errorCode: string): unknown {

@@ -39,6 +39,17 @@ export async function findChannelId({ deps, ask, args }: SlackCall): Promise<str
   return conversation.id
 }
 
+/** The code of Slack for a method that this kind of channel or conversation does not have. */
+export const notForThisType = 'method_not_supported_for_channel_type'
+
+/** Like `findChannelId`, for methods that direct conversations do not have. @throws ProtocolRefusal also `notForThisType`. */
+export async function findOnlyChannelId(call: SlackCall): Promise<string> {
+  const id = await findChannelId(call)
+  if (!isConversationId(id)) return id
+  await findDirect(call, id)
+  throw slackRefusal(notForThisType)
+}
+
 /** A direct conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
 export async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
   return (await ask({ service: 'messaging', method: 'GET', path: conversationPath(id) })).conversation
@@ -46,17 +57,20 @@ export async function findDirect({ ask }: SlackCall, id: string): Promise<Conver
 
 /** The message with this `ts` of a channel that the caller may read. @throws ProtocolRefusal with the code `missing`. */
 export async function findMessageByTs(
-  { deps: { db }, args, caller: { userId } }: SlackCall,
+  call: SlackCall,
   channelId: string,
-  ts = args.ts,
+  ts = call.args.ts,
   missing = 'message_not_found',
 ): Promise<FoundMessage> {
   if (parseTs(ts) === undefined) throw slackRefusal(missing)
-  const rowId = rowIdOf(channelId)
-  const found = await findByTs(db, rowId, ts)
+  const found = await findByTs(call.deps.db, rowIdOf(channelId), ts)
   // Without this check, the error would reveal the times of messages to people who may not read the channel.
-  const pair = { userId, channelId: rowId }
-  const isReadable = found !== undefined && (await findReadable(db, [pair]))(pair)
-  if (!isReadable) throw slackRefusal(missing)
+  if (found === undefined || !(await canReadChannel(call, channelId))) throw slackRefusal(missing)
   return found
+}
+
+/** Whether the caller may read this channel or conversation. */
+export async function canReadChannel({ deps, caller: { userId } }: SlackCall, channelId: string): Promise<boolean> {
+  const pair = { userId, channelId: rowIdOf(channelId) }
+  return (await findReadable(deps.db, [pair]))(pair)
 }

@@ -42,6 +42,24 @@ describe('the users methods for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
+  test('a person is active while they are online', async () => {
+    const { ann, bob, cat } = environment.people
+    const presence = async (args: { user?: string }) => (await slack.users.getPresence(args as never)).presence
+    await ann.put('/presence/me', { status: 'online' })
+    await bob.put('/presence/me', { status: 'away' })
+    await cat.put('/presence/me', { status: 'offline' })
+    expect(await presence({})).toBe('active')
+    expect([await presence({ user: bob.id }), await presence({ user: cat.id })]).toEqual(['away', 'away'])
+    expect(await wordOf(slack.users.getPresence({ user: crypto.randomUUID() }))).toBe('user_not_found')
+  })
+
+  test('guests are recognised', async () => {
+    const { ada, bob } = environment.people
+    const { userId } = (await ada.post('/users/add', { email: 'guest@example.com', role: 'guest' })).body
+    expect((await slack.users.info({ user: userId })).user).toMatchObject({ is_restricted: true, is_admin: false })
+    expect((await slack.users.info({ user: bob.id })).user).toMatchObject({ is_restricted: false })
+  })
+
   test('people have their title and their custom status', async () => {
     const dora = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
     const profile = async () => (await slack.users.info({ user: dora.id })).user?.profile

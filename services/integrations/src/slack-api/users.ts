@@ -1,4 +1,4 @@
-import { limits, type User } from '@parley/contract'
+import { limits, type Presence, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { asSlackUser } from '../slack-objects/slack-objects.ts'
@@ -34,11 +34,31 @@ export async function lookUpByEmail({ ask, args }: SlackCall) {
   return { user: asSlackUser(user) }
 }
 
-/** A person whom the caller may see. @throws ProtocolRefusal `user_not_found`. */
-export async function findUser({ ask }: SlackCall, id: string): Promise<User> {
-  if (!isRowId(id)) throw slackRefusal('user_not_found')
-  const path = `/users?ids=${id}`
-  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
-  if (!users[0]) throw slackRefusal('user_not_found')
-  return users[0]
+/** `users.getPresence`. Guests get only their own. */
+export async function getPresence(call: SlackCall) {
+  const { id } = await findUser(call, textOf(call.args, 'user') || call.caller.userId)
+  const path = `/presence?ids=${id}`
+  const listed: { presence: Presence[] } = await call.ask({ service: 'directory', method: 'GET', path })
+  const found = listed.presence.find(({ userId }) => userId === id)
+  if (!found) throw slackRefusal('user_is_restricted', 'Guests see only their own presence')
+  return { presence: found.status === 'online' ? 'active' : 'away' }
+}
+
+/** A person whom the caller may see. @throws ProtocolRefusal with the code `missing`. */
+export async function findUser(call: SlackCall, id: string, missing = 'user_not_found'): Promise<User> {
+  const user = (await findUsers(call, [id])).get(id)
+  if (!user) throw slackRefusal(missing)
+  return user
+}
+
+/** The people with these ids whom the caller may see, by id. */
+export async function findUsers({ ask }: SlackCall, ids: readonly string[]): Promise<Map<string, User>> {
+  const known = ids.filter(isRowId)
+  const found = new Map<string, User>()
+  for (let start = 0; start < known.length; start += limits.pageSize) {
+    const path = `/users?ids=${known.slice(start, start + limits.pageSize).join(',')}`
+    const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
+    for (const user of users) found.set(user.id, user)
+  }
+  return found
 }

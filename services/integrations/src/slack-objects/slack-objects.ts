@@ -98,6 +98,9 @@ export const asSlackUser = (user: User) => {
     real_name: realName,
     deleted: !user.isActive,
     is_admin: user.isAdmin,
+    // Programs recognise guests by these two.
+    is_restricted: user.role === 'guest',
+    is_ultra_restricted: false,
     is_bot: user.isBot,
     profile: {
       real_name: realName,

@@ -1,6 +1,13 @@
 import { groupIdsIn, groupMention, type Message } from '@parley/contract'
 import { anyOf, type ChannelKind, isRowId, type Reader } from '@parley/database'
-import { type MrkdwnNames, mentionedIds, namedChannelIds, type SlackMentions, slackTs } from '@parley/slack'
+import {
+  type MrkdwnNames,
+  mentionedGroupIds,
+  mentionedIds,
+  namedChannelIds,
+  type SlackMentions,
+  slackTs,
+} from '@parley/slack'
 import { sql } from 'kysely'
 import { findTimestamps, type Named, type SlackTimestamps, tsOfRow } from './slack-timestamps.queries.ts'
 
@@ -104,6 +111,21 @@ export async function findJoined(db: Reader, userId: string, channelIds: readonl
   return new Set(rows.map(({ channelId }) => channelId))
 }
 
+/** Those of these people who are members of a channel. Served by the primary key of channel_members. */
+export async function findMembersAmong(
+  db: Reader,
+  channelId: string,
+  userIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('userId', '=', anyOf([...userIds]))
+    .execute()
+  return new Set(rows.map(({ userId }) => userId))
+}
+
 /**
  * Names of the people with these ids, of at most 100. For somebody who was removed, and whose name another person or a group has now, it
  * is the id: the name would mention the others.
@@ -122,11 +144,21 @@ export async function findUserNames(db: Reader, ids: readonly string[]): Promise
   return new Map(rows.map(({ id, userName, hasLostName }) => [id, hasLostName ? id : userName]))
 }
 
-/** The names of the people and public channels to which a text refers. */
+/** The names of the people, groups and public channels to which a text refers. */
 export async function findNamesIn(db: Reader, mrkdwn: string): Promise<MrkdwnNames> {
   const users = await findUserNames(db, mentionedIds(mrkdwn))
   const channels = await findChannelNames(db, namedChannelIds(mrkdwn))
-  return { user: (id) => users.get(id), channel: (id) => channels.get(id) }
+  const groups = await findHandles(db, mentionedGroupIds(mrkdwn))
+  return { user: (id) => users.get(id), channel: (id) => channels.get(id), group: (id) => groups.get(id) }
+}
+
+/** Handles of the groups with these ids, of at most 100. */
+async function findHandles(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const known = ids.filter(isRowId).slice(0, 100)
+  if (known.length === 0) return new Map()
+  const groups = db.selectFrom('groups').select(['id', 'handle']).where('id', '=', anyOf(known))
+  const rows = await groups.where('deletedAt', 'is', null).execute()
+  return new Map(rows.map(({ id, handle }) => [id, handle]))
 }
 
 /** Names of the public channels with these ids, of at most 100. */

@@ -60,8 +60,13 @@ describe('GET /mentions', () => {
     expect(older.hasMore).toBe(false)
     expect(ids(older)).toEqual([second, first])
     expect(ids(await page(reader))).toEqual([fourth, second, first])
-    expect(ids(await page(reader, '?before=00000000-0000-7000-8000-000000000000'))).toEqual([])
-    for (const query of ['before=nonsense', 'before=', 'limit=0', 'limit=many']) {
+    const unknown = ['00000000-0000-7000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff']
+    for (const before of [...unknown, 'nonsense', ''])
+      expect(await reader.get(`/mentions?before=${before}`)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_cursor' },
+      })
+    for (const query of ['limit=0', 'limit=many']) {
       expect(await reader.get(`/mentions?${query}`)).toMatchObject({ status: 400 })
     }
   })

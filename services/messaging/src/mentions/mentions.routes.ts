@@ -14,7 +14,7 @@ const ListMentions = {
 export const mentionRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/mentions', { schema: ListMentions }, ({ caller, query }) =>
-      listMentions(db, caller, readWantedPage(query)),
+    app.get('/mentions', { schema: ListMentions }, async ({ caller, query }) =>
+      listMentions(db, caller, await readWantedPage(db, query)),
     )
   }

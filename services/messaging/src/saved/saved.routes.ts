@@ -44,7 +44,9 @@ const SaveMessage = {
 export const savedRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/saved', { schema: ListSaved }, ({ caller, query }) => listSaved(db, caller, readWantedPage(query)))
+    app.get('/saved', { schema: ListSaved }, async ({ caller, query }) =>
+      listSaved(db, caller, await readWantedPage(db, query)),
+    )
 
     app.get('/saved/ids', { schema: ListSavedIds }, async ({ caller }) => {
       const ids = await savedIds(db, caller, { limit: limits.savedIds + 1 })

@@ -116,7 +116,8 @@ describe('GET /saved', () => {
     await save(reader, messages[2]!, false)
     const older = await page(reader, `?limit=2&before=${third}`)
     expect([ids(older), older.hasMore]).toEqual([[second, first], false])
-    for (const query of ['before=nonsense', 'before=', 'limit=0', 'limit=many']) {
+    const unknown = 'before=ffffffff-ffff-4fff-bfff-ffffffffffff'
+    for (const query of [unknown, 'before=nonsense', 'before=', 'limit=0', 'limit=many']) {
       expect(await reader.get(`/saved?${query}`)).toMatchObject({ status: 400 })
     }
   })
