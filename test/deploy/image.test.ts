@@ -82,7 +82,10 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     expect(out).toBe('WEBP')
   })
 
-  test('refuses unknown commands, and settings that are not for production', async () => {
+  // Every command starts a process, which takes long on a busy machine.
+  const timeout = 120_000
+
+  test('refuses unknown commands, and settings that are not for production', { timeout }, async () => {
     const nonsense = await engine.run({ command: ['nonsense'] })
     expect([nonsense.code, nonsense.output]).toEqual([64, expect.stringContaining('gateway')])
     const misspelt = await engine.run({ command: ['setup', '--kubernets'] })
@@ -92,8 +95,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     expect([dev.code, dev.output]).toEqual([1, expect.stringContaining('must not be dev in production')])
   })
 
-  // Every command starts a process, which takes long on a busy machine.
-  describe('docker compose up', { timeout: 120_000 }, () => {
+  describe('docker compose up', { timeout }, () => {
     let composed: ComposeUp
     let password: string
     let admin: Person

@@ -14,7 +14,8 @@ import {
   rendered,
   services,
 } from './manifests.ts'
-import { render, root, whyNotRendered } from './rendered.ts'
+import { parseManifests, render, root, whyNotRendered } from './rendered.ts'
+import { faultsOf } from './schemas.ts'
 
 const withDatabase = services.filter((name) => !['gateway', 'web'].includes(name))
 
@@ -102,6 +103,15 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     const allowed = named(evaluation, 'NetworkPolicy', 'postgres')!.spec.ingress[0].from[0].podSelector
       .matchExpressions[0].values
     expect(allowed.toSorted()).toEqual([...withDatabase, 'migrate'].sort())
+  })
+
+  test('the policy of the documentation for an object store is valid, and is for the services that read files', async () => {
+    const documentation = readFileSync(path.join(root, 'docs/install.md'), 'utf8')
+    const [, yaml] = /```yaml\n([^`]*kind: NetworkPolicy[^`]*)```/.exec(documentation)!
+    const [policy] = parseManifests(yaml!)
+    expect(await faultsOf(policy!)).toEqual([])
+    const [{ values }] = policy!.spec.podSelector.matchExpressions
+    expect(values.toSorted()).toEqual(services.filter(readsFiles))
   })
 
   test('event streams go straight to realtime, unbuffered and without a time limit', () => {

@@ -29,5 +29,5 @@ export function render(folder: string): Manifest[] {
   return parseManifests(text)
 }
 
-const parseManifests = (text: string): Manifest[] =>
+export const parseManifests = (text: string): Manifest[] =>
   parseAllDocuments(text).map((document) => document.toJS() as Manifest)

@@ -12,11 +12,28 @@ import { root } from './rendered.ts'
 const directory = mkdtempSync(path.join(tmpdir(), 'parley-roles-'))
 const secrets = path.join(directory, 'secrets')
 let postgres: EmbeddedServer
+/** The address of the owner, which `docs/install.md` creates. It is no superuser. */
+let ownerUrl: string
 
 // A separate server, because roles belong to the server and not to a database.
 beforeAll(async () => {
   chmodSync(directory, 0o711)
   postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+  const [, documented] = /```sql\n([^`]*createrole[^`]*)```/.exec(
+    readFileSync(path.join(root, 'docs/install.md'), 'utf8'),
+  )!
+  // The database and the superuser of this server have the name that the documentation uses.
+  const statements = documented!
+    .replace(/\b(role|database|owner) parley\b/g, '$1 installation')
+    .split(';')
+    .slice(0, -1)
+  expect(statements).toHaveLength(2)
+  for (const statement of statements) await execute(postgres.url, statement)
+  ownerUrl = Object.assign(new URL(postgres.url), {
+    username: 'installation',
+    password: encodeURIComponent('…'),
+    pathname: '/installation',
+  }).href
 })
 afterAll(async () => {
   await postgres.stop()
@@ -46,10 +63,14 @@ test('a password that is changed is so after the next migration', { timeout: 120
   await as('worker', 'select 1')
 })
 
-async function as(name: string, statement: string) {
-  const { host, pathname } = new URL(postgres.url)
+function as(name: string, statement: string) {
+  const { host, pathname } = new URL(ownerUrl)
   const url = Object.assign(new URL(readFileSync(path.join(secrets, name, 'database-url'), 'utf8')), { host, pathname })
-  const connection = connectDatabase({ url: url.href, poolSize: 1, applicationName: name, onIdleError: () => {} })
+  return execute(url.href, statement)
+}
+
+async function execute(url: string, statement: string) {
+  const connection = connectDatabase({ url, poolSize: 1, applicationName: 'roles test', onIdleError: () => {} })
   try {
     return (await sql.raw(statement).execute(connection.db)).rows
   } finally {
@@ -60,5 +81,5 @@ async function as(name: string, statement: string) {
 const run = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['deploy/image/start.ts', ...args], {
     cwd: root,
-    env: { DATABASE_URL: postgres.url },
+    env: { DATABASE_URL: ownerUrl },
   })

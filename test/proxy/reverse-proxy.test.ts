@@ -241,9 +241,11 @@ describe('behind a reverse proxy', () => {
         try {
           const address = `https://127.0.0.1:${secured.tlsPort}`
           expect(await statusByHttp2(address, '/health', key.certificate)).toBe(200)
-          const redirected = await fetch(`${secured.baseUrl}/config.json`, { redirect: 'manual' })
+          const redirected = await fetch(`${secured.baseUrl}/config.json?token=secret`, { redirect: 'manual' })
           expect(redirected.status).toBe(301)
-          expect(redirected.headers.get('location')).toMatch(/^https:.*\/config\.json$/)
+          expect(redirected.headers.get('location')).toMatch(/^https:.*\/config\.json\?token=secret$/)
+          await expect.poll(secured.log).toContain('GET /config.json 301')
+          expect(await secured.log()).not.toContain('secret')
         } finally {
           await secured.stop()
         }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, complaintsOf, composer, createChannel, say } from './visitors.ts'
+import { act, article, complaintsOf, composer, createChannel, pointAt, say } from './visitors.ts'
 
 /** In the page: the content of the browser's databases and storage as text. `outbox` has the unsent messages, `rest` everything else. */
 async function readStoredData(): Promise<{ outbox: string; rest: string }> {
@@ -247,15 +247,14 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     expect(page.url()).not.toContain('larder')
     await say(page, 'General', 'good morning')
-    await article(page, 'good morning').hover()
-    await article(page, 'good morning').getByRole('button', { name: 'More actions' }).waitFor()
+    await pointAt(page, 'good morning')
     expect(await article(page, 'good morning').getByRole('button', { name: 'Respond with tada' }).count()).toBe(0)
     await signOut(page)
     await signInAs(page, 'olof')
     await page.getByRole('link', { name: 'larder' }).click()
     await expect.poll(() => box.inputValue()).toBe('half a thought')
     await say(page, 'larder', 'and below')
-    await article(page, 'and below').hover()
+    await pointAt(page, 'and below')
     await article(page, 'and below').getByRole('button', { name: 'Respond with tada' }).waitFor()
     await box.fill('another thought')
     await signOut(page)

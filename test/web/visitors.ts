@@ -118,12 +118,26 @@ export async function say(page: Page, channel: string, text: string, shown = tex
   await article(page, shown).waitFor()
 }
 
+/**
+ * Moves the pointer to a message and waits for its buttons. They are rendered a moment later, and only when the server has the message. The
+ * pointer follows a message that moves meanwhile. A message that is sent before the history is loaded is lower afterwards, because it then
+ * continues the message above it.
+ */
+export async function pointAt(page: Page, text: string) {
+  const message = article(page, text)
+  const buttons = message.getByRole('button', { name: 'More actions' })
+  await expect
+    .poll(async () => {
+      await message.hover()
+      return buttons.count()
+    })
+    .toBe(1)
+}
+
 /** Clicks a button of a message, or an item of its menu. */
 export async function act(page: Page, text: string, name: string) {
   const message = article(page, text)
-  await message.hover()
-  // The buttons are rendered a moment after the pointer is on the message, and only when the server has the message.
-  await message.getByRole('button', { name: 'More actions' }).waitFor()
+  await pointAt(page, text)
   const button = message.getByRole('button', { name, exact: true })
   if (await button.count()) return button.click()
   await message.getByRole('button', { name: 'More actions' }).click()

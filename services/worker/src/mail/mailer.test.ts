@@ -8,6 +8,7 @@ import { createUser } from '@parley/accounts'
 import { recordJob } from '@parley/database'
 import { tryDelayedNow } from '@parley/jobs/testing'
 import type { Deps } from '@parley/service'
+import { createCertifiedKey } from '@parley/test/certificates'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
@@ -19,6 +20,7 @@ const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
 const mail = { to: 'ann@example.com', subject: 'Willkommen, Änn', text: `Sign in: ${link}\n` }
 const open: (() => Promise<unknown>)[] = []
 const unchanged = async (mail: Mail) => mail
+const { privateKey, certificate } = createCertifiedKey()
 
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
@@ -27,6 +29,8 @@ afterEach(async () => {
 async function smtp(options: SMTPServerOptions = {}) {
   const received: { body: string; secure: boolean; user: unknown }[] = []
   const server = new SMTPServer({
+    key: privateKey,
+    cert: certificate,
     authOptional: true,
     onData(stream, session, done) {
       text(stream).then((body) => {
