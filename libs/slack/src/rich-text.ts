@@ -62,11 +62,11 @@ function readPart(part: Json, convert: ConvertText): RichTextPart[] {
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':
-      return [{ type: 'text', text: mentionOf('@', part.user_id, convert), ...style }]
+      return [{ type: 'text', text: nameOf('@', part.user_id, convert), ...style }]
     case 'usergroup':
-      return [{ type: 'text', text: mentionOf('!subteam^', part.usergroup_id, convert), ...style }]
+      return [{ type: 'text', text: nameOf('!subteam^', part.usergroup_id, convert), ...style }]
     case 'channel':
-      return [{ type: 'text', text: `#${safeText(part.channel_id, 64)}`, ...style }]
+      return [{ type: 'text', text: nameOf('#', part.channel_id, convert), ...style }]
     case 'date':
       return [{ type: 'text', text: safeText(part.fallback, 200), ...style }]
     default: {
@@ -87,11 +87,12 @@ function readEmoji({ name: input, skin_tone: tone }: Json): RichTextPart[] {
   return [{ type: 'emoji', name: hasTone ? `${name}::skin-tone-${tone}` : name }]
 }
 
-/** The mention of a person or a group: `@` and their name, or their id when `convert` does not know them. */
-function mentionOf(kind: '@' | '!subteam^', givenId: unknown, convert: ConvertText): string {
+/** The name of a person, a group or a channel after `@` or `#`, or the id when `convert` does not know it. */
+function nameOf(kind: '@' | '!subteam^' | '#', givenId: unknown, convert: ConvertText): string {
   const id = safeText(givenId, 64)
-  const mention = convert(`<${kind}${id}>`)
-  return mention.startsWith('@') ? mention : `@${id}`
+  const sign = kind === '#' ? '#' : '@'
+  const name = convert(`<${kind}${id}>`)
+  return name.startsWith(sign) ? name : `${sign}${id}`
 }
 
 function readStyle(style: unknown): { style?: RichTextStyle } {

@@ -125,6 +125,18 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(message.mentions).toEqual([ann.id])
   })
 
+  test('names public channels in rich_text, and leaves others as their ids', async () => {
+    const { open, secret } = environment.channel
+    const elements = [
+      { type: 'text', text: 'see ' },
+      { type: 'channel', channel_id: open.id },
+      { type: 'text', text: ' and ' },
+      { type: 'channel', channel_id: secret.id },
+    ]
+    await postJson({ blocks: [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }] })
+    expect((await last()).content).toBe(`see #open and #${secret.id}`)
+  })
+
   test.each([
     ['cc:<@ID>', 'cc: @NAME'],
     ['<@ID>s turn', '@NAME s turn'],

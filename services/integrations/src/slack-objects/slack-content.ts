@@ -67,10 +67,11 @@ export function textsOf({ text, markdown_text: markdown, blocks, attachments }: 
       texts.push(next)
       length += next.length
     } else if (typeof next === 'object' && next !== null) {
-      // The mention of a person or a group in a `rich_text`.
-      const { type, user_id: userId, usergroup_id: groupId } = next as Payload
+      // What a `rich_text` refers to by an id.
+      const { type, user_id: userId, usergroup_id: groupId, channel_id: channelId } = next as Payload
       if (type === 'user' && typeof userId === 'string') texts.push(`<@${userId}>`)
       if (type === 'usergroup' && typeof groupId === 'string') texts.push(`<!subteam^${groupId}>`)
+      if (type === 'channel' && typeof channelId === 'string') texts.push(`<#${channelId}>`)
       for (const inner of Object.values(next)) waiting.push(inner)
     }
   }
