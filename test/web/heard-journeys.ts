@@ -180,16 +180,16 @@ export function heardJourneys(site: Site) {
   })
 
   test('buttons that a list has several times say what they belong to, and unpinning is told', async () => {
-    const page = await signIn('olga')
+    const page = await signIn('oriel')
     await createChannel(page, 'noticeboard')
-    const olga = await Person.signIn(site.baseUrl, 'olga@example.com')
+    const oriel = await Person.signIn(site.baseUrl, 'oriel@example.com')
     const board = { id: channelIdOf(page) }
     for (const text of ['mind the step', 'mind the door']) {
-      const { id } = await olga.says(text, board)
-      await olga.post(`/messages/${id}/pin`)
-      await olga.put(`/messages/${id}/saved`, { isSaved: true })
+      const { id } = await oriel.says(text, board)
+      await oriel.post(`/messages/${id}/pin`)
+      await oriel.put(`/messages/${id}/saved`, { isSaved: true })
     }
-    await olga.post('/auth/tokens', { name: 'clock', scopes: ['read'] })
+    await oriel.post('/auth/tokens', { name: 'clock', scopes: ['read'] })
     const describedBy = (button: Locator) =>
       button.evaluateAll((all) =>
         all.map((each) => each.ariaDescribedByElements?.map(({ textContent }) => textContent).join(' ') ?? ''),
@@ -197,7 +197,7 @@ export function heardJourneys(site: Site) {
     await page.getByRole('button', { name: 'Pinned messages' }).click()
     const dialog = page.getByRole('dialog', { name: 'Pinned messages' })
     const unpin = dialog.getByRole('button', { name: 'Unpin' })
-    await expect.poll(() => describedBy(unpin)).toEqual([/olga .*mind the door/, /olga .*mind the step/].map(matching))
+    await expect.poll(() => describedBy(unpin)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
     await isAccessible(page)
     await unpin.first().press('Enter')
     await dialog.getByRole('status').filter({ hasText: 'Message unpinned' }).waitFor()
@@ -205,7 +205,7 @@ export function heardJourneys(site: Site) {
 
     await page.goto(`${site.baseUrl}/saved`)
     const remove = page.getByRole('button', { name: 'Remove from saved' })
-    await expect.poll(() => describedBy(remove)).toEqual([/olga .*mind the door/, /olga .*mind the step/].map(matching))
+    await expect.poll(() => describedBy(remove)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
     await page.goto(`${site.baseUrl}/sessions`)
     await expect.poll(() => describedBy(page.getByRole('button', { name: 'End session' }))).toEqual([matching(/127/)])
     await page.goto(`${site.baseUrl}/tokens`)
