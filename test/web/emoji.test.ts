@@ -46,9 +46,9 @@ describeSite('emoji in the web client', {}, (site) => {
     await page.getByRole('button', { name: 'Emoji', exact: true }).click()
     const search = page.getByRole('searchbox', { name: 'Emoji suchen' })
     await search.fill('Segelboot')
-    await page.getByRole('dialog').getByRole('button', { name: 'boat', exact: true }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Segelboot', exact: true }).waitFor()
     await search.fill('anchor')
-    await page.getByRole('dialog').getByRole('button', { name: 'anchor', exact: true }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Anker', exact: true }).waitFor()
   })
 
   test('an emoji is one reaction with and without the character that asks for a coloured picture', async () => {

@@ -113,6 +113,16 @@ export function favouritesJourneys(site: Site) {
     await page.getByRole('menuitem', { name: 'Channel settings' }).click()
     const settings = page.getByRole('dialog', { name: 'Channel settings' })
     expect(await settings.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('sandbank')
+    await page.keyboard.press('Escape')
+    // Whoever may not change the name reads it, because another channel may be open.
+    const [dune, friend] = [
+      await Person.signIn(site.baseUrl, 'dune@example.com'),
+      await Person.signIn(site.baseUrl, 'dirk@example.com'),
+    ]
+    await friend.creates({ name: 'reef', members: [dune.id] })
+    await channels(page).getByRole('link', { name: /^reef/ }).click({ button: 'right' })
+    await page.getByRole('menuitem', { name: 'Channel settings' }).click()
+    await settings.getByText('reef', { exact: true }).waitFor()
   })
 
   test('the menu of a conversation copies its link, and “Back” closes the menu on a narrow page', async () => {

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { whitePng } from './pictures.ts'
@@ -9,6 +9,7 @@ import {
   channels,
   composer,
   createChannel,
+  isAccessible,
   main,
   openChannel,
   refuseMessages,
@@ -151,4 +152,65 @@ export function heardJourneys(site: Site) {
     expect(await page.locator(`[id="${described}"]`).textContent()).toBe('orrin')
     expect(await page.getByRole('region', { name: 'Table' }).count()).toBe(1)
   })
+
+  test('a refused field is told to be invalid, with the error, until it is changed or sent again', async () => {
+    const page = await signIn('osric')
+    await createChannel(page, 'capstan')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    const name = dialog.getByRole('textbox', { name: 'Name' })
+    const invalid = dialog.locator('[aria-invalid=true]')
+    const describe = () =>
+      name.evaluate((field) => field.ariaDescribedByElements?.map((each) => each.textContent) ?? [])
+    await name.fill('capstan')
+    await dialog.getByRole('textbox', { name: 'Topic' }).fill('what turns')
+    await name.press('Enter')
+    await expect.poll(() => invalid.count()).toBe(1)
+    expect(await name.getAttribute('aria-invalid')).toBe('true')
+    expect(await describe()).toEqual(['There is already a channel with this name'])
+    await isAccessible(page)
+    await name.fill('')
+    expect(await invalid.count()).toBe(0)
+    expect(await describe()).toEqual([])
+    await name.press('Enter')
+    await expect.poll(describe).toEqual(['The name must not be empty'])
+    await name.pressSequentially('windlass')
+    await name.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'windlass' }).waitFor()
+  })
+
+  test('buttons that a list has several times say what they belong to, and unpinning is told', async () => {
+    const page = await signIn('oriel')
+    await createChannel(page, 'noticeboard')
+    const oriel = await Person.signIn(site.baseUrl, 'oriel@example.com')
+    const board = { id: channelIdOf(page) }
+    for (const text of ['mind the step', 'mind the door']) {
+      const { id } = await oriel.says(text, board)
+      await oriel.post(`/messages/${id}/pin`)
+      await oriel.put(`/messages/${id}/saved`, { isSaved: true })
+    }
+    await oriel.post('/auth/tokens', { name: 'clock', scopes: ['read'] })
+    const describedBy = (button: Locator) =>
+      button.evaluateAll((all) =>
+        all.map((each) => each.ariaDescribedByElements?.map(({ textContent }) => textContent).join(' ') ?? ''),
+      )
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Pinned messages' })
+    const unpin = dialog.getByRole('button', { name: 'Unpin' })
+    await expect.poll(() => describedBy(unpin)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
+    await isAccessible(page)
+    await unpin.first().press('Enter')
+    await dialog.getByRole('status').filter({ hasText: 'Message unpinned' }).waitFor()
+    await page.keyboard.press('Escape')
+
+    await page.goto(`${site.baseUrl}/saved`)
+    const remove = page.getByRole('button', { name: 'Remove from saved' })
+    await expect.poll(() => describedBy(remove)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
+    await page.goto(`${site.baseUrl}/sessions`)
+    await expect.poll(() => describedBy(page.getByRole('button', { name: 'End session' }))).toEqual([matching(/127/)])
+    await page.goto(`${site.baseUrl}/tokens`)
+    await expect.poll(() => describedBy(page.getByRole('button', { name: 'Revoke' }))).toEqual(['clock'])
+  })
 }
+
+const matching = (pattern: RegExp) => expect.stringMatching(pattern)

@@ -568,6 +568,27 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(() => belowWindow(page)).toBeLessThan(1)
   })
 
+  test('the end of a list stays visible when files are chosen, also after a message had the focus', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'luggage' })
+    for (let n = 1; n < 40; n++) await writer.says(`trunk ${n}.`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'trunk 39.').waitFor()
+    await article(page, 'trunk 37.').focus()
+    await page.keyboard.press('ArrowDown')
+    await hasFocus(article(page, 'trunk 38.'))
+    const files = Array.from({ length: 12 }, (_, n) => ({
+      name: `a list of what is in trunk ${n}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from('shirts'),
+    }))
+    await page.locator('main input[type=file]').setInputFiles(files)
+    await page.getByRole('button', { name: `Remove ${files.at(-1)!.name}` }).waitFor()
+    await untilDrawn(page)
+    expect(await belowWindow(page)).toBeLessThan(1)
+    expect(await page.getByRole('button', { name: 'Jump to newest' }).count()).toBe(0)
+  })
+
   test('a list that is closed in its first frame ignores the event of its scroll, which comes in the next one', async () => {
     const hasty = await Person.signIn(site.baseUrl, 'hasty@example.com')
     const channel = await hasty.creates({ name: 'corridor' })

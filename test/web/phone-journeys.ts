@@ -2,10 +2,10 @@ import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { endOf, heightsOf, styleOf } from './measures.ts'
-import { narrowest, phone } from './phones.ts'
+import { fingerOn, narrowest, phone } from './phones.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, composer, openChannel } from './visitors.ts'
+import { article, channels, composer, hasFocus, openChannel, untilDrawn } from './visitors.ts'
 
 /** Sizes and positions on the screen of a phone. */
 export function phoneJourneys(site: Site) {
@@ -72,6 +72,45 @@ export function phoneJourneys(site: Site) {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
     expect(await isWhole(page.getByRole('option').getByText(name))).toBe(true)
+  })
+
+  test('the Tab key follows the order of the bar above the page, on a phone and on a wide page', async () => {
+    for (const [options, names] of [
+      [phone, ['Navigation', 'Search', 'Account']],
+      [{}, ['Account', 'Search']],
+    ] as const) {
+      const page = await signIn('tobias', '/', options)
+      const [first, ...others] = names.map((name) => page.getByLabel(name, { exact: true }))
+      await first!.focus()
+      for (const next of others) {
+        await page.keyboard.press('Tab')
+        await hasFocus(next)
+      }
+    }
+  })
+
+  test('a long press on a channel opens its menu, also where browsers have no context menus, and does not open the channel', async () => {
+    const luca = await Person.signIn(site.baseUrl, 'luca@example.com')
+    await luca.creates({ name: 'bowsprit' })
+    const page = await signIn('luca', '/', { ...phone, withoutWorker: true })
+    // The menu is loaded after the first view, together with what sends this request.
+    const isLoaded = page.waitForResponse((response) => response.url().endsWith('/saved/ids'))
+    await page.goto(`${site.baseUrl}/preferences`)
+    await isLoaded
+    // As on an iPhone.
+    await page.evaluate(() => addEventListener('contextmenu', (event) => event.stopImmediatePropagation(), true))
+    await page.getByRole('button', { name: 'Navigation' }).tap()
+    const { x, y, width, height } = (await channels(page).getByRole('link', { name: 'bowsprit' }).boundingBox())!
+    const finger = await fingerOn(page)
+    const menu = page.getByRole('menu', { name: 'Actions for bowsprit' })
+    await finger('touchStart', { x: x + width / 2, y: y + height / 2 })
+    await menu.waitFor()
+    await finger('touchEnd')
+    await untilDrawn(page)
+    expect(await menu.isVisible()).toBe(true)
+    expect(await page.getByRole('heading', { level: 1, name: 'bowsprit' }).count()).toBe(0)
+    await menu.getByRole('menuitem', { name: 'Mute' }).tap()
+    await menu.waitFor({ state: 'detached' })
   })
 
   test('many choices with long names do not overlap', async () => {

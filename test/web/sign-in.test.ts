@@ -52,6 +52,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await ann.getByLabel('Repeat password').fill('something else')
     await ann.getByRole('button', { name: 'Set password' }).click()
     await ann.getByRole('alert').waitFor()
+    await expect.poll(() => ann.locator('[aria-invalid=true]').evaluateAll(namesOf)).toEqual(['repeated'])
     expect(await ann.getByLabel('New password').inputValue()).toBe(passwords.ann)
     await ann.getByLabel('Repeat password').fill(passwords.ann)
     await ann.getByRole('button', { name: 'Set password' }).click()
@@ -232,11 +233,20 @@ describeSite('the web client where people have passwords', { launched, addressOf
 
     await page.goto(`${addressOf(site.baseUrl)}/security`)
     const form = page.getByRole('form', { name: 'Change password' })
-    await form.getByLabel('Current password').fill('a long enough phrase')
-    await form.getByLabel('New password').fill('another long phrase')
-    await form.getByLabel('Repeat password').fill('another long phrase')
+    const change = async (current: string, next: string) => {
+      await form.getByLabel('Current password').fill(current)
+      await form.getByLabel('New password').fill(next)
+      await form.getByLabel('Repeat password').fill(next)
+      await form.getByRole('button', { name: 'Change password' }).click()
+    }
+    const refused = () => form.locator('[aria-invalid=true]').evaluateAll(namesOf)
     await form.getByLabel('Code').fill(recoveryCodes[1]!)
-    await form.getByRole('button', { name: 'Change password' }).click()
+    await change('a long enough phrase', 'short')
+    await expect.poll(refused).toEqual(['newPassword'])
+    expect(await form.getByLabel('New password').getAttribute('aria-describedby')).toMatch(/^\S+-hint \S+$/)
+    await change('not this one', 'another long phrase')
+    await expect.poll(refused).toEqual(['currentPassword'])
+    await change('a long enough phrase', 'another long phrase')
     await page.getByRole('status').filter({ hasText: 'The password was changed' }).waitFor()
 
     await page.getByRole('button', { name: 'Remove authenticator app' }).click()
@@ -401,3 +411,5 @@ async function addAuthenticator(page: Page) {
     },
   })
 }
+
+const namesOf = (fields: Element[]) => fields.map((field) => field.getAttribute('name'))

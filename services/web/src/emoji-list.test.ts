@@ -93,3 +93,9 @@ test('the search finds emoji by words of another language, after those with the 
   expect(found('tada')[0]!.emoji).toBe('🎉')
   expect(createEmojiList(list).find('daumen', 8)).toEqual([])
 })
+
+test('an emoji has a name in another language, and else its short name', () => {
+  const german = createEmojiList(list, () => readWords('de'))
+  expect(['+1', 'boat', 'no_such_name'].map(german.nameOf)).toEqual(['Daumen hoch', 'Segelboot', 'no_such_name'])
+  expect(createEmojiList(list).nameOf('boat')).toBe('boat')
+})

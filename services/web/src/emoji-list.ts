@@ -21,7 +21,7 @@ interface EmojiData {
 }
 
 /**
- * The virtual modules with the list of all emoji, and with their words in another language. They have 53 and 35 KB compressed, and are
+ * The virtual modules with the list of all emoji, and with their names and words in another language. They have 53 and 35 KB compressed, and are
  * loaded when they are first needed.
  */
 export const emojiList: Plugin = {
@@ -38,10 +38,11 @@ export const emojiList: Plugin = {
   },
 }
 
-/** The search words of all emoji in another language, in the order of the list. */
+/** The names of all emoji in another language, in the order of the list. Below each name are its search words. */
 export function readWords(language: string): string[] {
-  const wordsOf = new Map((readData('compact', language) as EmojiData[]).map((one) => [one.unicode, joinWords(one)]))
-  return readEmoji().list.map(([emoji]) => (wordsOf.get(emoji) ?? '').toLocaleLowerCase(language))
+  const all = readData('compact', language) as EmojiData[]
+  const wordsOf = new Map(all.map(({ unicode, label, tags = [] }) => [unicode, `${label}\n${tags.join(' ')}`]))
+  return readEmoji().list.map(([emoji]) => wordsOf.get(emoji) ?? '')
 }
 
 const joinWords = ({ label, tags = [] }: EmojiData) => [label, ...tags].join(' ')

@@ -27,14 +27,18 @@ export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
   <Table heads={[t('Device'), t('Address'), t('Last used')]} hasActions>
     {sessions.map(({ id, userAgent, ip, lastUsedAt, isCurrent }) => (
       <tr key={id}>
-        <th scope="row">{userAgent === null ? t('Unknown') : deviceOf(userAgent)}</th>
-        <td>{ip}</td>
+        <th scope="row" id={`${id}-name`}>
+          {userAgent === null ? t('Unknown') : deviceOf(userAgent)}
+        </th>
+        <td id={`${id}-address`}>{ip}</td>
         <td class="moment">{dateTimeOf(lastUsedAt)}</td>
         <td>
           {isCurrent ? (
             t('This session')
           ) : (
-            <RequestButton onRequest={() => onEnd(id)}>{t('End session')}</RequestButton>
+            <RequestButton describedBy={`${id}-name ${id}-address`} onRequest={() => onEnd(id)}>
+              {t('End session')}
+            </RequestButton>
           )}
         </td>
       </tr>

@@ -7,6 +7,7 @@ import { renderTopic } from '../messages/markup.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { maxChannelName, maxTopic } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
@@ -79,7 +80,12 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
           <PrivateField isPrivate={isPrivate} />
         </Form>
       ) : (
-        <p dir="auto">{renderTopic(topic)}</p>
+        <>
+          <p>
+            <Icon name={isPrivate ? 'lock' : 'hash'} /> <strong dir="auto">{name}</strong>
+          </p>
+          {topic && <p dir="auto">{renderTopic(topic)}</p>}
+        </>
       )}
       {isMember && <NotificationChoice workspace={workspace} channel={channel} onClose={onClose} />}
       <ChannelMembers workspace={workspace} channel={channel} mayChange={mayChange} />

@@ -1,8 +1,10 @@
-import { effect } from '@preact/signals'
+import type { Message } from '@parley/contract'
+import { effect, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address } from '../app/address.ts'
 import { pinMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { partsOf } from '../messages/found-message.tsx'
 import { MessageArticle } from '../messages/message.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -29,27 +31,41 @@ export function PinnedMessages({ workspace, channelId, onClose }: PinnedMessages
       if (address.value !== openedAt) dialog.current?.close()
     })
   }, [])
+  /** The last change, for people who do not see that the message is gone. */
+  const note = useSignal('')
+  async function unpin(message: Message) {
+    // The same text is announced again only when it was gone meanwhile.
+    note.value = ''
+    if (await pinMessage(workspace, message, false)) note.value = t('Message unpinned')
+  }
   const pins = workspace.pins(channelId)?.filter((message) => workspace.shown(message).pinnedAt !== null)
   return (
     <Dialog name={t('Pinned messages')} class="wide" element={dialog} onClose={onClose}>
       {pins?.length === 0 && (
         <Empty icon="pin" title={t('Nothing is pinned')} hint={t('“Pin” in the menu of a message keeps it here.')} />
       )}
-      {pins?.map((message) => (
-        <div key={message.id} ref={passFocus} class="pinned">
-          <MessageArticle message={message} workspace={workspace} isHead view="other" />
-          <button
-            type="button"
-            class="link-button"
-            onClick={({ detail }) => {
-              // The second press of a double click would unpin the next message.
-              if (detail < 2) void pinMessage(workspace, message, false)
-            }}
-          >
-            {t('Unpin')}
-          </button>
-        </div>
-      ))}
+      {pins?.map((message) => {
+        const ids = `pinned-${message.id}`
+        return (
+          <div key={message.id} ref={passFocus} class="pinned">
+            <MessageArticle message={message} workspace={workspace} isHead view="other" ids={ids} />
+            <button
+              type="button"
+              class="link-button"
+              aria-describedby={partsOf(ids)}
+              onClick={({ detail }) => {
+                // The second press of a double click would unpin the next message.
+                if (detail < 2) void unpin(message)
+              }}
+            >
+              {t('Unpin')}
+            </button>
+          </div>
+        )
+      })}
+      <p role="status" class="visually-hidden">
+        {note.value}
+      </p>
     </Dialog>
   )
 }

@@ -25,10 +25,10 @@ export type ListedEmoji = readonly [
 export type EmojiList = ReturnType<typeof createEmojiList>
 
 /**
- * All emoji in the order of Unicode, and the ways to find them. `moreWords` returns their search words in another language, in the order of
- * the list.
+ * All emoji in the order of Unicode, and the ways to find them. `wordsOfLanguage` returns for each emoji of the list its name in another
+ * language, and its search words in the next line.
  */
-export function createEmojiList(listed: readonly ListedEmoji[], moreWords: () => readonly string[] = () => []) {
+export function createEmojiList(listed: readonly ListedEmoji[], wordsOfLanguage: () => readonly string[] = () => []) {
   const all = listed.map(
     ([emoji, shortNames, words, group, hasTones, pair]): Emoji => ({
       emoji,
@@ -40,10 +40,17 @@ export function createEmojiList(listed: readonly ListedEmoji[], moreWords: () =>
     }),
   )
   const byShortName = new Map(all.flatMap((one) => one.shortNames.map((name) => [name, one] as const)))
+  const orderOf = new Map(all.map((one, index) => [one, index]))
 
   return {
     all: all as readonly Emoji[],
     withTone,
+
+    /** The name of the emoji with this short name in the other language. Without one it is the short name. */
+    nameOf(shortName: string): string {
+      const one = byShortName.get(shortName)
+      return (one && wordsOfLanguage()[orderOf.get(one)!]?.split('\n')[0]) || shortName
+    },
 
     /** The emoji of a short name, which may have a skin tone: `wave` or `wave::skin-tone-3`. */
     byName(written: string): string | undefined {
@@ -66,12 +73,12 @@ export function createEmojiList(listed: readonly ListedEmoji[], moreWords: () =>
       if (name !== undefined) return findToneForms(byShortName.get(name), name, begun!).slice(0, most)
       const wanted = text.trim().toLowerCase().replaceAll(/^:|:$/g, '')
       if (wanted === '') return all.slice(0, most)
-      const more = moreWords()
+      const more = wordsOfLanguage()
       const rankOf = ({ shortNames, words }: Emoji, index: number) => {
         if (shortNames.includes(wanted)) return 0
         if (shortNames.some((name) => name.startsWith(wanted))) return 1
         if (shortNames.some((name) => name.includes(wanted)) || words.includes(wanted)) return 2
-        return more[index]?.includes(wanted) ? 2 : 3
+        return more[index]?.toLowerCase().includes(wanted) ? 2 : 3
       }
       return all
         .map((emoji, index) => ({ emoji, rank: rankOf(emoji, index) }))

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { language } from '../texts/texts.ts'
 import { pauseAfter } from '../ui/retries.ts'
 import type { Emoji, EmojiList } from './emoji-list.ts'
 
@@ -38,6 +39,12 @@ export function emojiByName(name: string): string | undefined {
 
 /** The emoji of a short name, or the name as it was written. */
 export const emojiOrName = (name: string): string => emojiByName(name) ?? `:${name}:`
+
+/** The name of an emoji in the language of the page. It is the short name in English, and until the list is loaded. */
+export function nameOfEmoji(shortName: string): string {
+  if (language.value !== 'en') void loadEmoji()
+  return list.value?.nameOf(shortName) ?? shortName
+}
 
 /** An emoji with a skin tone. It stays yellow until the list is loaded. */
 export const withTone: EmojiList['withTone'] = (one, tone) => list.value?.withTone(one, tone) ?? one.emoji

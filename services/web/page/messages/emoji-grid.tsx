@@ -1,4 +1,4 @@
-import { withTone } from '../emoji/emoji.ts'
+import { nameOfEmoji, withTone } from '../emoji/emoji.ts'
 import type { Emoji } from '../emoji/emoji-list.ts'
 import type { Tone } from '../emoji/tones.ts'
 
@@ -16,7 +16,7 @@ export const EmojiGrid = ({ found, tone, onChoose, onPoint }: EmojiGridProps) =>
         key={one.emoji}
         type="button"
         title={`:${one.shortNames[0]}:`}
-        aria-label={one.shortNames[0]}
+        aria-label={nameOfEmoji(one.shortNames[0]!)}
         onClick={() => onChoose(one)}
         onFocus={() => onPoint(one)}
         onPointerEnter={() => onPoint(one)}

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { checkNewest } from '../emoji/drawable.ts'
-import { loadEmoji, withTone } from '../emoji/emoji.ts'
+import { loadEmoji, nameOfEmoji, withTone } from '../emoji/emoji.ts'
 import { emojiChoice } from '../emoji/emoji-choice.ts'
 import type { Emoji } from '../emoji/emoji-list.ts'
 import { categoriesOf, type EmojiCategory, findOffered } from '../emoji/offered-emoji.ts'
@@ -175,7 +175,7 @@ const CategoryButtons = ({ categories, onShow }: CategoryButtonsProps) => (
   </div>
 )
 
-/** The emoji that has the pointer or the focus, with its name. */
+/** The emoji that has the pointer or the focus, with its name in the language of the page, if it has one, and its short name. */
 function PointedEmoji({
   pointedAt: { value: one },
   tone,
@@ -183,11 +183,13 @@ function PointedEmoji({
   pointedAt: ReadonlySignal<Emoji | undefined>
   tone: Tone
 }) {
+  const [shortName = ''] = one?.shortNames ?? []
+  const name = nameOfEmoji(shortName)
   return (
     <span class="emoji-name" aria-hidden="true">
       {one && (
         <>
-          <span>{withTone(one, tone)}</span> :{one.shortNames[0]}:
+          <span>{withTone(one, tone)}</span> {name !== shortName && name} :{shortName}:
         </>
       )}
     </span>

@@ -11,12 +11,14 @@ interface FoundMessageProps {
   workspace: Workspace
   message: Message
   onChanged: (message: Message) => void
+  /** The prefix of the ids of its parts, if `children` refers to them. */
+  ids?: string
   /** After the name of the place. */
   children?: ComponentChildren
 }
 
 /** One message of a list from several channels, below the name of its channel or conversation. A reply has a link to its thread. */
-export const FoundMessage = ({ workspace, message, onChanged, children }: FoundMessageProps) => (
+export const FoundMessage = ({ workspace, message, onChanged, ids, children }: FoundMessageProps) => (
   <div ref={passFocus} class="found">
     <p class="where">
       <a href={channelAddress(message.channelId)}>
@@ -30,9 +32,12 @@ export const FoundMessage = ({ workspace, message, onChanged, children }: FoundM
       )}
       {children}
     </p>
-    <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={onChanged} />
+    <MessageArticle message={message} workspace={workspace} isHead view="other" ids={ids} onChanged={onChanged} />
   </div>
 )
+
+/** The ids of what says which message it is, for a button of the message in a list: author, text and files. */
+export const partsOf = (ids: string) => `${ids}-author ${ids}-text ${ids}-files`
 
 /** Whether an event changes one of the shown messages, or which messages the person may read. */
 export function changesShown({ type, payload }: WireEvent, shown: readonly Message[], { myId }: Workspace): boolean {

@@ -77,10 +77,17 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     options.onRender()
   }
 
+  /**
+   * Whether the list is at its newest end. Then it stays there when the viewport becomes smaller, as it does above chosen files. The anchor may
+   * be a row even there, after the person has moved to it by keyboard or has edited it.
+   */
+  const isAtEnd = () => lastTop >= anchor.endTop() - browserErrorPx && options.followsEnd()
+
   /** Measures the viewport and the rendered rows. Returns whether the height of a row has changed. */
   function measure(): boolean {
     const element = visibleScroller()
     if (!element) return false
+    if (element.clientHeight < height && isAtEnd() && !isTypedInto(content!)) anchor.setEnd()
     height = element.clientHeight
     heights.viewport = height
     const measuredAboveAnchor = keysMeasuredAboveAnchor()
@@ -246,6 +253,9 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     close: speed.close,
   }
 }
+
+/** Whether the person types in a row. It must stay in sight when the keyboard of a phone opens. */
+const isTypedInto = (content: HTMLElement) => content.querySelector(':focus:read-write') !== null
 
 /** Measures the rows that are in the document. There is a gap element before each run of rows, and one after the last run. */
 function measureRows(content: HTMLElement, runs: readonly Run[], onHeight: (index: number, height: number) => void) {

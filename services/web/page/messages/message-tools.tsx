@@ -3,6 +3,7 @@ import type { Message } from '@parley/contract'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { pinMessage, saveMessage, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { nameOfEmoji } from '../emoji/emoji.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { spellingsOf } from '../emoji/spellings.ts'
 import { t } from '../texts/texts.ts'
@@ -76,22 +77,23 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   ]
   return (
     <div class="message-tools">
-      {quickEmoji().map(
-        ({ emoji, shortName }) =>
-          // A reaction that exists already has its own button below the message.
-          spellingsOf(message.reactions, emoji).length === 0 && (
-            <button
-              key={shortName}
-              ref={passFocus}
-              type="button"
-              class="icon-button quick"
-              data-emoji={emoji}
-              aria-label={t('Respond with {name}', { name: shortName })}
-              title={t('Respond with {name}', { name: shortName })}
-              onClick={() => void toggleReaction(workspace, message, emoji)}
-            />
-          ),
-      )}
+      {quickEmoji().map(({ emoji, shortName }) => {
+        // A reaction that exists already has its own button below the message.
+        if (spellingsOf(message.reactions, emoji).length > 0) return null
+        const name = t('Respond with {name}', { name: nameOfEmoji(shortName) })
+        return (
+          <button
+            key={shortName}
+            ref={passFocus}
+            type="button"
+            class="icon-button quick"
+            data-emoji={emoji}
+            aria-label={name}
+            title={name}
+            onClick={() => void toggleReaction(workspace, message, emoji)}
+          />
+        )
+      })}
       <IconButton icon="react" name={t('React')} onClick={props.onReact} />
       {isOfChannel && (
         <IconButton icon="thread" name={t('Reply in thread')} onClick={() => navigate(threadAddress(channelId, id))} />

@@ -43,6 +43,8 @@ interface MessageProps {
   isResumed?: boolean | undefined
   /** Called with the id of the message when its editing begins, and with undefined when it has ended. */
   onEdit?: (id: string | undefined) => void
+  /** The prefix of the ids of its author, text and files, if the parent refers to them. */
+  ids?: string
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
   isReachedByTab?: boolean
 }
@@ -58,7 +60,8 @@ export function MessageArticle(props: MessageProps) {
   const { workspace, isHead, view, isEditing = false } = props
   const message = workspace.shown(props.message)
   const { id, author } = message
-  const ids = useUniqueId()
+  const ownIds = useUniqueId()
+  const ids = props.ids ?? ownIds
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isPointedAt = useSignal(false)
   const hasFocus = useSignal(false)

@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import { saveMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { changesShown, FoundMessage } from '../messages/found-message.tsx'
+import { changesShown, FoundMessage, partsOf } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'
 import { Empty } from '../ui/empty.tsx'
@@ -28,13 +28,21 @@ export function SavedMessages({ workspace }: { workspace: Workspace }) {
         />
       }
     >
-      {shown?.map((message) => (
-        <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={list.refresh}>
-          <button type="button" class="link-button" onClick={() => void remove(message)}>
-            {t('Remove from saved')}
-          </button>
-        </FoundMessage>
-      ))}
+      {shown?.map((message) => {
+        const ids = `saved-${message.id}`
+        return (
+          <FoundMessage key={message.id} workspace={workspace} message={message} ids={ids} onChanged={list.refresh}>
+            <button
+              type="button"
+              class="link-button"
+              aria-describedby={partsOf(ids)}
+              onClick={() => void remove(message)}
+            >
+              {t('Remove from saved')}
+            </button>
+          </FoundMessage>
+        )
+      })}
     </LiveList>
   )
 }

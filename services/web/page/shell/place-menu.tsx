@@ -13,6 +13,7 @@ import { LeavePrivate } from '../dialogs/leave-private.tsx'
 import { t } from '../texts/texts.ts'
 import { copyLink } from '../ui/copy.ts'
 import { focusMain } from '../ui/focus.ts'
+import { onLongPress } from '../ui/long-press.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 
@@ -36,17 +37,23 @@ export function openPlaceMenus(workspace: Workspace): () => void {
   const root = document.createElement('div')
   document.body.append(root)
   render(<OpenedMenu workspace={workspace} opened={opened} />, root)
-  const onContextMenu = (event: MouseEvent) => {
-    const link = (event.target as Element).closest<HTMLElement>('.sidebar [role=listitem] > a')
-    if (!link) return
+  /** Opens the menu of the row in which something has happened. Returns whether there is one. */
+  const open = (target: EventTarget | null): boolean => {
+    const link = (target as Element).closest<HTMLElement>('.sidebar [role=listitem] > a')
+    if (!link) return false
     const id = decodeURIComponent(link.getAttribute('href')!.slice(channelAddress('').length))
-    if (!workspace.place(id)) return
-    event.preventDefault()
+    if (!workspace.place(id)) return false
     opened.value = { id, link }
+    return true
+  }
+  const onContextMenu = (event: MouseEvent) => {
+    if (open(event.target)) event.preventDefault()
   }
   document.addEventListener('contextmenu', onContextMenu)
+  const stopLongPresses = onLongPress(open)
   return () => {
     document.removeEventListener('contextmenu', onContextMenu)
+    stopLongPresses()
     render(null, root)
     root.remove()
   }

@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { address, navigate, searchAddress } from '../app/address.ts'
-import { isOnline } from '../app/attention.ts'
+import { isNarrow, isOnline } from '../app/attention.ts'
 import { signOut } from '../app/session.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
@@ -21,6 +21,49 @@ interface TopBarProps {
 export function TopBar({ workspace, isNavigationOpen, onNavigation, onDialog }: TopBarProps) {
   const { value: me } = workspace.me
   const name = workspace.settings().name || 'Parley'
+  const account = (
+    <Menu
+      key="account"
+      face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
+      name={t('Account')}
+      items={[
+        { name: t('Profile'), href: '/profile' },
+        { name: t('Set a status'), onChoose: () => onDialog('status') },
+        { name: t('Security'), href: '/security' },
+        { name: t('Sessions'), href: '/sessions' },
+        { name: t('API tokens'), href: '/tokens' },
+        { name: t('Preferences'), href: '/preferences' },
+        ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', hasSeparator: true }] : []),
+        { name: t('Mark all as read'), onChoose: () => onDialog('read'), hasSeparator: true },
+        { name: t('Keyboard shortcuts'), onChoose: () => onDialog('shortcuts') },
+        { name: t('Sign out'), onChoose: () => void attempt(signOut()), hasSeparator: true },
+      ]}
+    />
+  )
+  const search = (
+    <search key="search">
+      <form
+        class="search"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const query = String(new FormData(event.currentTarget).get('q') ?? '').trim()
+          if (query !== '') navigate(searchAddress(query))
+        }}
+      >
+        <Icon name="search" />
+        <input
+          class="input"
+          type="search"
+          name="q"
+          aria-label={t('Search')}
+          placeholder={t('Search')}
+          // The field shows the current search, also after navigating back.
+          key={address.value.view === 'search' ? address.value.query : ''}
+          defaultValue={address.value.view === 'search' ? address.value.query : ''}
+        />
+      </form>
+    </search>
+  )
   return (
     <header class="top-bar">
       <span class="only-narrow">
@@ -41,44 +84,8 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onDialog }: 
           <Connection workspace={workspace} />
         </span>
       </div>
-      <Menu
-        face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
-        name={t('Account')}
-        items={[
-          { name: t('Profile'), href: '/profile' },
-          { name: t('Set a status'), onChoose: () => onDialog('status') },
-          { name: t('Security'), href: '/security' },
-          { name: t('Sessions'), href: '/sessions' },
-          { name: t('API tokens'), href: '/tokens' },
-          { name: t('Preferences'), href: '/preferences' },
-          ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', hasSeparator: true }] : []),
-          { name: t('Mark all as read'), onChoose: () => onDialog('read'), hasSeparator: true },
-          { name: t('Keyboard shortcuts'), onChoose: () => onDialog('shortcuts') },
-          { name: t('Sign out'), onChoose: () => void attempt(signOut()), hasSeparator: true },
-        ]}
-      />
-      <search>
-        <form
-          class="search"
-          onSubmit={(event) => {
-            event.preventDefault()
-            const query = String(new FormData(event.currentTarget).get('q') ?? '').trim()
-            if (query !== '') navigate(searchAddress(query))
-          }}
-        >
-          <Icon name="search" />
-          <input
-            class="input"
-            type="search"
-            name="q"
-            aria-label={t('Search')}
-            placeholder={t('Search')}
-            // The field shows the current search, also after navigating back.
-            key={address.value.view === 'search' ? address.value.query : ''}
-            defaultValue={address.value.view === 'search' ? address.value.query : ''}
-          />
-        </form>
-      </search>
+      {/* In the order in which they are seen, because the Tab key follows it. */}
+      {isNarrow.value ? [search, account] : [account, search]}
     </header>
   )
 }

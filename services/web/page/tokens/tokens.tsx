@@ -50,7 +50,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
       >
         {(token) => (
           <tr ref={passFocus} key={token.id}>
-            <th scope="row" dir="auto">
+            <th scope="row" dir="auto" id={`${token.id}-name`}>
               {token.name}
             </th>
             <td>{scopeName(token.scopes)}</td>
@@ -58,7 +58,12 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
             <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
             <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
             <td>
-              <button type="button" class="button" onClick={() => (removing.value = token)}>
+              <button
+                type="button"
+                class="button"
+                aria-describedby={`${token.id}-name`}
+                onClick={() => (removing.value = token)}
+              >
                 {t('Revoke')}
               </button>
             </td>

@@ -1,5 +1,6 @@
+import { RequestFailed } from '@parley/client'
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { passFocus } from './focus.ts'
 import { showFailure, textOf } from './problems.ts'
 import { useUniqueId } from './unique-id.ts'
@@ -121,11 +122,19 @@ export interface FormProps {
 
 /**
  * A form with one button, which keeps the focus. Until the response has come, it is not sent again. An error is shown as an alert: in the
- * form, or on the page when the form was closed meanwhile.
+ * form, where it marks the fields that it is about, or on the page when the form was closed meanwhile.
  */
 export function Form({ onSubmit, submitLabel, name, isSecondary = false, children, ...props }: FormProps) {
   const isBusy = useRef(false)
-  const [refusal, setRefusal] = useState<string | null>(null)
+  const [refusal, setRefusal] = useState<RequestFailed | null>(null)
+  const alert = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Without a response no field was refused.
+    if (!refusal?.status) return
+    import('./refused-fields.ts').then(({ markRefused }) => {
+      if (alert.current) markRefused(alert.current, refusal)
+    }, reportError)
+  }, [refusal])
 
   async function submit(event: SubmitEvent) {
     event.preventDefault()
@@ -138,7 +147,8 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
     try {
       await onSubmit(fields)
     } catch (error) {
-      if (form.isConnected) setRefusal(textOf(error))
+      if (!(error instanceof RequestFailed)) throw error
+      if (form.isConnected) setRefusal(error)
       else showFailure(error)
     } finally {
       isBusy.current = false
@@ -150,8 +160,8 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
     <form ref={passFocus} {...props} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
-        <div class="alert" role="alert">
-          {refusal}
+        <div ref={alert} class="alert" role="alert">
+          {textOf(refusal)}
         </div>
       )}
       <button type="submit" class={isSecondary ? 'button' : 'button primary'}>

@@ -30,6 +30,7 @@ export const NewPassword = ({ label, isRepeated = false, isOptional = false, aut
 
 /** Returns the new password. @throws RequestFailed when the two passwords differ. */
 export function readNewPassword({ newPassword = '', repeated }: Record<string, string>): string {
-  if (repeated !== undefined && repeated !== newPassword) throw new RequestFailed(400, t('The two passwords differ'))
+  if (repeated !== undefined && repeated !== newPassword)
+    throw new RequestFailed(400, t('The two passwords differ'), { code: 'repeated' })
   return newPassword
 }

@@ -6,6 +6,8 @@ interface RequestButtonProps {
   class?: string
   /** The accessible name, if it is not the content. */
   name?: string
+  /** The ids of the elements that say what the button is for, where a list has several of it. */
+  describedBy?: string
   disabled?: boolean
   onRequest: () => Promise<unknown>
   children: ComponentChildren
@@ -18,6 +20,7 @@ interface RequestButtonProps {
 export function RequestButton({
   class: look = 'button',
   name,
+  describedBy,
   disabled = false,
   onRequest,
   children,
@@ -36,6 +39,7 @@ export function RequestButton({
       type="button"
       class={look}
       aria-label={name}
+      aria-describedby={describedBy}
       aria-disabled={disabled || undefined}
       aria-busy={isBusy.value || undefined}
       onClick={() => void send()}
