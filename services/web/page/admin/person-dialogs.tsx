@@ -35,8 +35,8 @@ export function AddPerson({ workspace, onAdded, onClose }: AddPersonProps) {
       <Form
         submitLabel={t('Add')}
         onSubmit={async (fields) => {
-          const { email = '', until = '' } = fields
-          const [password, expiresAt] = [readNewPassword(fields), endOfDay(until)]
+          const { email = '', expiresAt: lastDay = '' } = fields
+          const [password, expiresAt] = [readNewPassword(fields), endOfDay(lastDay)]
           await client.request('POST /users/add', {
             body: {
               email,
@@ -62,7 +62,7 @@ const LastDay = () => (
   <Field
     label={t('Last day')}
     hint={t('At the end of this day the guest is deactivated. Without a date the guest stays')}
-    name="until"
+    name="expiresAt"
     type="date"
   />
 )
@@ -83,8 +83,8 @@ export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProp
     <p>{t('Guests see only the channels that they were added to, and the people in them.')}</p>
     <Form
       submitLabel={user.role === 'guest' ? t('Save') : t('Make a guest')}
-      onSubmit={async ({ until = '' }) => {
-        const expiresAt = endOfDay(until)
+      onSubmit={async ({ expiresAt: lastDay = '' }) => {
+        const expiresAt = endOfDay(lastDay)
         const changed = await workspace.client.request('PUT /users/:id/role', {
           params: { id: user.id },
           body: { role: 'guest', ...(expiresAt !== undefined && { expiresAt }) },

@@ -104,8 +104,8 @@ const NewToken = ({ scopes, create, onCreated, onClose }: NewTokenProps) => (
     name={t('Create token')}
     submitLabel={t('Create')}
     secretLabel={t('Token')}
-    onSubmit={async ({ name = '', scope, until = '' }) => {
-      const expiresAt = endOfDay(until)
+    onSubmit={async ({ name = '', scope, expiresAt: lastDay = '' }) => {
+      const expiresAt = endOfDay(lastDay)
       const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
       const { token } = await create(body)
       onCreated()
@@ -125,7 +125,7 @@ const NewToken = ({ scopes, create, onCreated, onClose }: NewTokenProps) => (
     <Field
       label={t('Last day')}
       hint={t('Without a date the token lasts until it is revoked')}
-      name="until"
+      name="expiresAt"
       type="date"
     />
   </SecretDialog>
