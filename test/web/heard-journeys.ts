@@ -197,7 +197,9 @@ export function heardJourneys(site: Site) {
     await page.getByRole('button', { name: 'Pinned messages' }).click()
     const dialog = page.getByRole('dialog', { name: 'Pinned messages' })
     const unpin = dialog.getByRole('button', { name: 'Unpin' })
-    await expect.poll(() => describedBy(unpin)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
+    await expect
+      .poll(() => describedBy(unpin))
+      .toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
     await isAccessible(page)
     await unpin.first().press('Enter')
     await dialog.getByRole('status').filter({ hasText: 'Message unpinned' }).waitFor()
@@ -205,7 +207,9 @@ export function heardJourneys(site: Site) {
 
     await page.goto(`${site.baseUrl}/saved`)
     const remove = page.getByRole('button', { name: 'Remove from saved' })
-    await expect.poll(() => describedBy(remove)).toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
+    await expect
+      .poll(() => describedBy(remove))
+      .toEqual([/oriel .*mind the door/, /oriel .*mind the step/].map(matching))
     await page.goto(`${site.baseUrl}/sessions`)
     await expect.poll(() => describedBy(page.getByRole('button', { name: 'End session' }))).toEqual([matching(/127/)])
     await page.goto(`${site.baseUrl}/tokens`)
