@@ -119,10 +119,12 @@ export function favouritesJourneys(site: Site) {
       await Person.signIn(site.baseUrl, 'dune@example.com'),
       await Person.signIn(site.baseUrl, 'dirk@example.com'),
     ]
-    await friend.creates({ name: 'reef', members: [dune.id] })
-    await channels(page).getByRole('link', { name: /^reef/ }).click({ button: 'right' })
+    await friend.creates({ name: 'isthmus', members: [dune.id] })
+    await channels(page)
+      .getByRole('link', { name: /^isthmus/ })
+      .click({ button: 'right' })
     await page.getByRole('menuitem', { name: 'Channel settings' }).click()
-    await settings.getByText('reef', { exact: true }).waitFor()
+    await settings.getByText('isthmus', { exact: true }).waitFor()
   })
 
   test('the menu of a conversation copies its link, and “Back” closes the menu on a narrow page', async () => {
