@@ -12,6 +12,7 @@ export {
 } from './mrkdwn.ts'
 export { isPretext, readAttachments } from './read-attachments.ts'
 export { InvalidBlocks, longestMarkdown, readBlocks, sectionsOf } from './read-blocks.ts'
+export { readReference } from './rich-text.ts'
 export { slackSignature } from './signatures.ts'
 export { parseMoment, parseTs, slackTs } from './timestamps.ts'
 export { safeText, safeUrl } from './untrusted.ts'

@@ -61,16 +61,11 @@ function readPart(part: Json, convert: ConvertText): RichTextPart[] {
       return readEmoji(part)
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
-    case 'user':
-      return [{ type: 'text', text: nameOf('@', part.user_id, convert), ...style }]
-    case 'usergroup':
-      return [{ type: 'text', text: nameOf('!subteam^', part.usergroup_id, convert), ...style }]
-    case 'channel':
-      return [{ type: 'text', text: nameOf('#', part.channel_id, convert), ...style }]
     case 'date':
       return [{ type: 'text', text: safeText(part.fallback, 200), ...style }]
     default: {
-      const text = safeText(part.text, 3_000)
+      const reference = readReference(part)
+      const text = reference ? nameOf(reference, convert) : safeText(part.text, 3_000)
       return text === '' ? [] : [{ type: 'text', text, ...style }]
     }
   }
@@ -87,11 +82,30 @@ function readEmoji({ name: input, skin_tone: tone }: Json): RichTextPart[] {
   return [{ type: 'emoji', name: hasTone ? `${name}::skin-tone-${tone}` : name }]
 }
 
-/** The name of a person, a group or a channel after `@` or `#`, or the id when `convert` does not know it. */
-function nameOf(kind: '@' | '!subteam^' | '#', givenId: unknown, convert: ConvertText): string {
-  const id = safeText(givenId, 64)
-  const sign = kind === '#' ? '#' : '@'
-  const name = convert(`<${kind}${id}>`)
+/** The parts that refer to a person, a group or a channel by its id: the sign before the name, how mrkdwn begins, and the field of the id. */
+const references = new Map<unknown, { sign: '@' | '#'; begin: string; field: string }>([
+  ['user', { sign: '@', begin: '<@', field: 'user_id' }],
+  ['usergroup', { sign: '@', begin: '<!subteam^', field: 'usergroup_id' }],
+  ['channel', { sign: '#', begin: '<#', field: 'channel_id' }],
+])
+
+interface Reference {
+  sign: '@' | '#'
+  id: string
+  mrkdwn: string
+}
+
+/** What a part of a `rich_text` refers to by an id, also as mrkdwn, such as `<@U1>`. Undefined when it refers to nothing. */
+export function readReference(part: Json): Reference | undefined {
+  const reference = references.get(part.type)
+  if (!reference) return undefined
+  const id = safeText(part[reference.field], 64)
+  return { sign: reference.sign, id, mrkdwn: `${reference.begin}${id}>` }
+}
+
+/** The name after `@` or `#`, or the id when `convert` does not know it. */
+function nameOf({ sign, id, mrkdwn }: Reference, convert: ConvertText): string {
+  const name = convert(mrkdwn)
   return name.startsWith(sign) ? name : `${sign}${id}`
 }
 

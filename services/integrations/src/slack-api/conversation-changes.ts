@@ -13,14 +13,15 @@ export async function createChannel({ ask, args, caller }: SlackCall) {
   const body = { name: nameOf(args), isPrivate: booleanOf(args, 'is_private') }
   const request = { service: 'directory', method: 'POST', path: '/channels', body, isKeyed: true } as const
   const { channel } = await ask(request, { ...nameErrors, 403: 'user_is_restricted' })
-  return { channel: asChannelOf(caller.userId, channel) }
+  return answerOf(caller, channel)
 }
 
 /** `conversations.rename` */
 export async function renameChannel(call: SlackCall) {
   const name = nameOf(call.args)
   const channel = await findOnlyChannelId(call)
-  return change(call, { channel, body: { name }, errorCodes: nameErrors, refused: 'not_authorized' })
+  const body = { name }
+  return answerOf(call.caller, await change(call, { channel, body, errorCodes: nameErrors, refused: 'not_authorized' }))
 }
 
 /** `conversations.setTopic`. An empty topic removes it. */
@@ -29,7 +30,7 @@ export async function setTopic(call: SlackCall) {
   if (isLeftOut(call.args.topic)) throw slackRefusal('invalid_arguments', 'topic is missing')
   if (lengthOf(topic) > limits.topic) throw slackRefusal('too_long', `topic has at most ${limits.topic} characters`)
   const channel = await findOnlyChannelId(call)
-  return change(call, { channel, body: { topic } })
+  return answerOf(call.caller, await change(call, { channel, body: { topic } }))
 }
 
 /** Slack takes as many in one call of `conversations.invite`. */
@@ -63,7 +64,7 @@ export async function invite(call: SlackCall) {
   if (first && (addMembers.length === 0 || !booleanOf(args, 'force')))
     throw slackRefusal(first.error, undefined, { errors })
   const changed = await change(call, { channel, body: { addMembers }, errorCodes: { 400: 'user_not_found' } })
-  return { ...changed, ...(first && { errors }) }
+  return { ...answerOf(caller, changed), ...(first && { errors }) }
 }
 
 /** `conversations.kick`. The creator of a channel, and people who are members through a group, stay. */
@@ -73,10 +74,9 @@ export async function kick(call: SlackCall) {
   if (user === caller.userId) throw slackRefusal('cant_kick_self', 'conversations.leave is for yourself')
   const channel = await findOnlyChannelId(call)
   const members = await findMembersAmong(deps.db, channel, [user])
-  await change(call, { channel, body: { removeMembers: [user] } })
+  const changed = await change(call, { channel, body: { removeMembers: [user] } })
   if (!members.has(user)) throw slackRefusal('not_in_channel', 'user is not a member of this channel')
-  const staying = await findMembersAmong(deps.db, channel, [user])
-  if (staying.has(user))
+  if (changed.members.includes(user))
     throw slackRefusal('restricted_action', 'The creator of a channel and people of its groups stay members')
   return {}
 }
@@ -113,12 +113,12 @@ interface Change {
 async function change(
   call: SlackCall,
   { channel: id, body, errorCodes = {}, refused = 'restricted_action' }: Change,
-): Promise<{ channel: ReturnType<typeof asSlackChannel> }> {
+): Promise<Channel> {
   const forbidden = (await canReadChannel(call, id)) ? refused : 'not_in_channel'
   const request = { service: 'directory', method: 'PUT', path: channelPath(id), body } as const
-  const { channel } = await call.ask(request, { ...errorCodes, 403: forbidden })
-  return { channel: asChannelOf(call.caller.userId, channel) }
+  return (await call.ask(request, { ...errorCodes, 403: forbidden })).channel
 }
 
-const asChannelOf = (userId: string, channel: Channel) =>
-  asSlackChannel({ ...channel, isMember: channel.members.includes(userId) })
+const answerOf = ({ userId }: SlackCall['caller'], channel: Channel) => ({
+  channel: asSlackChannel({ ...channel, isMember: channel.members.includes(userId) }),
+})

@@ -5,6 +5,7 @@ import {
   markdownToMarkup,
   readAttachments,
   readBlocks,
+  readReference,
   safeText,
   sectionsOf,
   toMarkup,
@@ -67,11 +68,8 @@ export function textsOf({ text, markdown_text: markdown, blocks, attachments }: 
       texts.push(next)
       length += next.length
     } else if (typeof next === 'object' && next !== null) {
-      // What a `rich_text` refers to by an id.
-      const { type, user_id: userId, usergroup_id: groupId, channel_id: channelId } = next as Payload
-      if (type === 'user' && typeof userId === 'string') texts.push(`<@${userId}>`)
-      if (type === 'usergroup' && typeof groupId === 'string') texts.push(`<!subteam^${groupId}>`)
-      if (type === 'channel' && typeof channelId === 'string') texts.push(`<#${channelId}>`)
+      const reference = readReference(next as Payload)
+      if (reference) texts.push(reference.mrkdwn)
       for (const inner of Object.values(next)) waiting.push(inner)
     }
   }
